@@ -77,7 +77,7 @@ static void unchain(sl_chunk_table *table, uint32_t entry)
     *link = e->next;
 }
 
-/* ---- those that nobody uses ---- */
+/* ---- unused entries ---- */
 
 static void idle_push(sl_chunk_table *table, uint32_t entry)
 {

@@ -3,11 +3,11 @@
  * jpeg_memory: a memory manager for libjpeg on a decoder's scratch.
  *
  * Purpose: once installed, libjpeg takes all memory from the scratch, so that decoding allocates
- * nothing and a hostile picture cannot take more than the scratch's limit. Virtual arrays (the
- * coefficients of progressive pictures) are fully in memory, and their rows are zeroed when they
+ * nothing and a hostile image cannot take more than the scratch's limit. Virtual arrays (the
+ * coefficients of progressive images) are fully in memory, and their rows are zeroed when they
  * are first touched, so that a header with a wrong size costs address space only.
- * Invariants: nothing taken here lives longer than the picture: the owner resets the scratch and
- * calls sl_jpeg_memory_reset for each. That holds for libjpeg's "permanent" tables as well; the
+ * Invariants: memory taken here does not outlive the image: the owner resets the scratch and
+ * calls sl_jpeg_memory_reset for each. That also holds for libjpeg's "permanent" tables; the
  * owner clears their pointers (sl_jpeg_memory_reset does).
  * Threads: those of the decompressor.
  */

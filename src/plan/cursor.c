@@ -108,7 +108,7 @@ static uint64_t checksum_of(const uint8_t *data, size_t size)
     return hash;
 }
 
-/* ---- the note behind a cursor that has a hash ---- */
+/* ---- the note after a cursor with a hash ---- */
 
 /* Returns the checksum of the parts after this cursor, whose own checksum is at `end`. */
 static uint32_t note_sum(const uint8_t *cursor, size_t end, uint64_t parts)

@@ -6,23 +6,22 @@
  * length is any number. With n samples, G = batch x world positions of a global batch, W = n / G
  * whole ones, and r = n % G:
  *   ranks    samples sorted by length; those of equal length in a permutation drawn for the epoch;
- *   rest     r ranks in a row from a random one on (behind the last comes the first) stand at the
- *            epoch's last r positions, so each sample is in the rest as likely;
+ *   rest     r consecutive ranks from a random one on (the first follows the last) are at the
+ *            epoch's last r positions, so each sample is equally likely to be in the rest;
  *   groups   the other ranks are cut into groups of K = W / groups global batches, rounded up. The
  *            first has K / 2 to 3 K / 2, drawn for the epoch, so that groups end elsewhere in each;
  *            a last one of fewer than K / 2 belongs to the one before it;
  *   batches  the ranks of a group are permuted and cut into global batches; the batches of all
- *            groups stand in the order of one more permutation.
- * With SHUFFLE_NONE ranks are positions: from the shortest sample to the longest, and those of
+ *            groups are in the order of another permutation.
+ * With SHUFFLE_NONE, ranks are positions: from the shortest sample to the longest, and those of
  * equal length by their numbers.
  *
- * So each sample has one position in an epoch, and position and sample follow from each other
- * without a table of the epoch. The ranks that a batch spans are about 1 / groups of all. That is
- * the spread in transformers' LengthGroupedSampler, whose megabatches have 50 batches, or a quarter
- * of all batches if these are fewer.
- * A bad sample is replaced by one of about the same rank.
- * Memory: 4 bytes a sample and 4 for each length that occurs; 16 a sample while a set is made, by a
- * sort in O(n log n). Time: O(log n) a sample. Threads: pure; a set is immutable once made.
+ * So each sample has one position in an epoch, and position and sample are computed from each other
+ * without a table of the epoch. A batch spans about 1 / groups of all ranks. That is the spread in
+ * transformers' LengthGroupedSampler, whose megabatches have 50 batches, or a quarter of all
+ * batches if these are fewer. A bad sample is replaced by one of about the same rank. Memory: 4
+ * bytes a sample and 4 for each length that occurs; 16 a sample while a set is made, by a sort in
+ * O(n log n). Time: O(log n) a sample. Threads: pure; a set is immutable once made.
  */
 #ifndef SL_LENGTH_ORDER_H
 #define SL_LENGTH_ORDER_H

@@ -2,24 +2,23 @@
 /*
  * level: deals the rows of a step to ranks so that every rank's rows cost about the same.
  *
- * Purpose: ranks wait for the rank whose rows cost most. Within one step, this chooses which rank
- * gets which row. The step's rows stay the same, and so does each rank's number of rows, also the
- * uneven numbers of an epoch's last step (plan.h). A rank's rows stand in the order of positions.
- * So whatever depends on a step's end (saved states, epochs) is as without it. Three ways:
- *   plain    as plan.h has it: consecutive rows;
+ * Purpose: ranks wait for the rank whose rows cost most. Within one step, this chooses the rank of
+ * each row. The step's rows stay the same, and so does each rank's number of rows, including the
+ * uneven numbers of an epoch's last step (plan.h). A rank's rows are in the order of positions.
+ * So everything that depends on a step's end (saved states, epochs) is unchanged. Three ways:
+ *   plain    as in plan.h: consecutive rows;
  *   longest  rows by cost, the largest first, equal ones by position. Each goes to the rank with
- *            the least sum that has space, of several to the first rank (Graham's LPT, with a
+ *            the smallest sum that has space, of several to the first rank (Graham's LPT, with a
  *            capacity);
  *   snake    rows in that order, to the ranks with space forward, backward, forward, ...
- * The way with the least largest sum is taken, of equal ones the first in this list. All of it is a
- * function of the order, the step and the number of ranks, so ranks agree without communication.
- *   again    rows that come again in a last step (REPEAT, WRAP) stay with their ranks, and count in
- *            their sums.
- *   costs    are the order's (sl_order_kind.costs): up to SL_ROW_COST_MAX, 2^48. A rank has up to
- *            65,536 rows, so a sum is 2^64 at most. That is one above UINT64_MAX, and only if every
- *            row has the largest cost; a sum stops at UINT64_MAX, which is at most 1 too low.
- * Time: O(rows log rows) a step, and the order's costs. Memory: 20 bytes a row of a global batch
- * and 28 bytes a rank, allocated by open only. Threads: one at a time.
+ * The way with the smallest maximum sum is taken, of equal ones the first in this list. The result
+ * is a function of the order, the step and the number of ranks, so ranks agree without
+ * communication. again    rows that are repeated in a last step (REPEAT, WRAP) stay with their
+ * ranks, and count in their sums. costs    are the order's (sl_order_kind.costs): up to
+ * SL_ROW_COST_MAX, 2^48. A rank has up to 65,536 rows, so a sum is at most 2^64. That is one above
+ * UINT64_MAX, and only if every row has the largest cost; a sum stops at UINT64_MAX, which is at
+ * most 1 too low. Time: O(rows log rows) a step, and the order's costs. Memory: 20 bytes a row of a
+ * global batch and 28 bytes a rank, allocated by open only. Threads: one at a time.
  */
 #ifndef SL_LEVEL_H
 #define SL_LEVEL_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan: which rows make up each step of an epoch on one rank.
+ * plan: the rows of each step of an epoch on one rank.
  *
  * A global batch is world_size x batch positions. Step s of an epoch that starts at position
  * `start` covers [start + s*G, start + (s+1)*G), and rank r takes the r-th slice of `batch` of it.
  * The remainder that fills no global batch is dropped, or makes one last step in which rank r takes
- * positions [base + r*rest/world, base + (r+1)*rest/world): every rank has as many steps, and its
- * share within one row of the others'. With pad the rows behind its share are padding; with repeat
- * they are the positions from 0 on, each rank going on where the one before it ended, round the
- * epoch as often as it takes. With wrap the remainder is not spread: rank r takes its positions
- * [r*batch, (r+1)*batch), and the ranks fill up as with repeat.
- * With an order of groups (buckets) each group has such a remainder, and so a last step: those come
- * behind all whole ones, repeat goes on in the group alone, and an epoch is (re)entered only where
- * a step begins. With an order of units (episodes) a rank's share of a remainder has whole units.
- * Option level_rows gives a rank as many other positions of the same step: sl_step.places, level.h.
+ * positions [base + r*rest/world, base + (r+1)*rest/world): every rank has the same number of
+ * steps, and the ranks' shares differ by at most one row. With pad, the rows after its share are
+ * padding. With repeat, they are the positions from 0 on: each rank continues where the previous
+ * one ended, around the epoch as often as needed. With wrap, the remainder is not spread: rank r
+ * takes its positions [r*batch, (r+1)*batch), and the ranks fill up as with repeat. With an order
+ * of groups (buckets), each group has such a remainder, and so a last step. Those come after all
+ * whole ones, repeat continues within the group, and an epoch is (re)entered only where a step
+ * begins. With an order of units (episodes), a rank's share of a remainder has whole units. Option
+ * level_rows gives a rank equally many other positions of the same step: sl_step.places, level.h.
  * Threads: pure; a plan is a value.
  */
 #ifndef SL_PLAN_H

@@ -26,7 +26,7 @@
 #define EPOLL_EVENTS_MOST 64
 #define KEPT_BLOCK_BYTES  ((size_t)4 << 20)
 
-/* ---- what libcurl tells ---- */
+/* ---- libcurl's callbacks ---- */
 
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *argument, void *watched)
 {

@@ -260,7 +260,7 @@ static void draw_points(const struct overlay *tile, const struct drawn *drawn)
     }
 }
 
-/* ---- what is said of boxes ---- */
+/* ---- texts about boxes ---- */
 
 static bool is_label(const struct column_spec *spec)
 {
@@ -402,7 +402,7 @@ static void describe_classes(const struct view *view, const struct view_mark *ma
     }
 }
 
-/* ---- all marks of a picture ---- */
+/* ---- all marks of an image ---- */
 
 static sluice_status draw_tags(const struct view *view, const sluice_batch *batch,
                                const struct column_spec *boxes, const struct overlay *tile,
