@@ -140,7 +140,7 @@ sluice_status sl_shard_walk_open(sl_shard_walk *walk, const sl_shard_set *set, s
 void sl_shard_walk_close(sl_shard_walk *walk);
 /* Goes to the beginning of an epoch, or to `start` in it. */
 void sl_shard_walk_begin(sl_shard_walk *walk, const sl_shard_epoch *epoch);
-/* Returns the sample to read next in `*next`; false: the rank has no more in this epoch. */
+/* Finds the sample to read next; false: the rank has no more in this epoch. */
 bool sl_shard_walk_next(sl_shard_walk *walk, sl_shard_next *next);
 /* Returns a position; the walk returned all positions below it, or they were consumed before. */
 uint64_t sl_shard_walk_given(const sl_shard_walk *walk);

@@ -33,7 +33,7 @@ uint32_t sl_host_connections_most(void);
 /* Sets the window's limit, which is 256 at first; the limit of open files may lower it. */
 void sl_host_set_most(sl_host *host, uint32_t connections);
 
-/* Takes a place in the window. True: the caller has a place, until sl_host_ended. False: `call`
+/* Takes a slot in the window. True: the caller has a slot, until sl_host_ended. False: `call`
  * gives it one later, on a thread that calls sl_host_ended. */
 typedef struct sl_host_waiter {
     void (*call)(struct sl_host_waiter *waiter);
@@ -43,9 +43,9 @@ typedef struct sl_host_waiter {
     bool queued;
 } sl_host_waiter;
 bool sl_host_enter(sl_host *host, sl_host_waiter *waiter);
-/* Takes a place regardless of the window: for requests that cannot wait. */
+/* Takes a slot regardless of the window: for requests that cannot wait. */
 void sl_host_enter_now(sl_host *host);
-/* Leaves the queue. False: `call` was called, or is being called, with a place. */
+/* Leaves the queue. False: `call` was called, or is being called, with a slot. */
 bool sl_host_leave_queue(sl_host *host, sl_host_waiter *waiter);
 
 typedef enum sl_host_end {
@@ -58,10 +58,10 @@ typedef struct sl_host_times {
     uint64_t sent_at_ns, first_byte_ns, total_ns; /* as of sl_exchange */
     uint64_t bytes;
 } sl_host_times;
-/* Returns a place, and reports how the request ended. May call waiters. */
+/* Releases a slot, and reports how the request ended. May call waiters. */
 void sl_host_ended(sl_host *host, sl_host_end end, const sl_host_times *times);
 
-/* Returns whether a second request may be sent for one that is late. True: it has a place in the
+/* Returns whether a second request may be sent for one that is late. True: it has a slot in the
  * window and is charged to the budget. */
 bool sl_host_may_hedge(sl_host *host);
 /* Returns when a request for so many bytes is late: after the p95 to the first byte (at least twice

@@ -87,7 +87,7 @@ enum { SL_NODE_STEPS = 2 }; /* the owners of a slice; after them comes the store
 void sl_read_hold(sl_read_state *state);
 /* Releases a hold that is not the last one. */
 void sl_read_drop_locked(sl_read_state *state);
-/* Returns owed slots, unlocks the state, delivers the read if its last part is done, and
+/* Releases owed slots, unlocks the state, delivers the read if its last part is done, and
  * releases a hold. */
 void sl_read_leave(sl_read_state *state);
 

@@ -44,8 +44,7 @@ typedef struct sl_remote_settings {
     _Atomic uint32_t holders;
 } sl_remote_settings;
 
-/* Returns the current settings. Errors: INVALID, with the name of the environment variable;
- * NOMEM. */
+/* Gets the current settings. Errors: INVALID, with the name of the environment variable; NOMEM. */
 sluice_status sl_remote_settings_get(const sl_remote_settings **settings, sluice_error *error);
 void sl_remote_settings_release(const sl_remote_settings *settings); /* NULL is a no-op */
 

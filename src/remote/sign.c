@@ -192,7 +192,7 @@ static sluice_status derive_key(const signing *own, unsigned char mac[HASH_BYTES
     return status;
 }
 
-/* Returns the key of one day, region and service. */
+/* Finds the key of one day, region and service. */
 static sluice_status find_signing_key(const signing *own, unsigned char key[HASH_BYTES],
                                       sluice_error *error)
 {

@@ -40,7 +40,7 @@ sluice_status sl_timing_there(sl_timing *timing, sl_timing_mark *mark, struct CU
 /* Ends the step and, unless this fails, the caller's hold on the mark. */
 sluice_status sl_timing_end(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
                             sluice_error *error);
-/* Returns the mark and leaves its step untimed. */
+/* Releases the mark and leaves its step untimed. */
 void sl_timing_drop(sl_timing *timing, sl_timing_mark *mark);
 
 /* Counts the steps that the device has passed. */

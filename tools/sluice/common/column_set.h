@@ -43,7 +43,7 @@ struct column_source {
 /* Reads the requested columns; an empty list: none. */
 int column_set_parse(struct column_set *set, const struct option_list *texts);
 
-/* Returns the default column of field `number`, with its dtype and shape (0: depends on the
+/* Finds the default column of field `number`, with its dtype and shape (0: depends on the
  * recipe). False: it has none. */
 bool column_natural(const sluice_dataset *dataset, uint32_t number, struct column_spec *spec);
 
