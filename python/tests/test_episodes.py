@@ -252,7 +252,7 @@ REFUSED = [
     ({"episode": 5}, "episode=5: expected .classes, samples of each."),
     ({"episode": (5,)}, "expected .classes, samples of each."),
     ({"episode": (5, 0)}, "episode=0: expected an integer, 1 to 65536"),
-    ({"episode": None, "episodes": 4}, "of which episode="),
+    ({"episode": None, "episodes": 4}, "episodes=4 needs episode="),
     ({"episodes": -1}, "episodes"),
     ({"episodes": 1 << 41}, "episodes"),
 ]
