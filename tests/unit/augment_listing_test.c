@@ -271,7 +271,7 @@ TEST(strings_of_timm_that_mean_nothing)
     assert_int_equal(sluice_augment_timm_numbers("3a", NULL, NULL), SLUICE_INVALID);
     assert_int_equal(sluice_augment_timm(recipe, NULL), SLUICE_INVALID);
     assert_int_equal(sluice_augment_get_error(recipe, &error), SLUICE_INVALID);
-    assert_non_null(strstr(error.text, "no policy"));
+    assert_non_null(strstr(error.text, "policy is NULL"));
     sluice_augment_destroy(recipe);
 }
 
