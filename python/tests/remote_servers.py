@@ -34,7 +34,7 @@ def start(name, folder, *arguments, **environment):
     done = subprocess.run([SCRIPTS / name, "start", folder, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
                           stdin=subprocess.DEVNULL, env={**os.environ, "WATCH_PID": str(os.getpid()), **environment})
     if done.returncode == 77:
-        pytest.skip(done.stdout.strip().splitlines()[-1])
+        pytest.skip((done.stdout.strip().splitlines() or [f"{name} is not installed"])[-1])
     assert done.returncode == 0, f"{name} does not start: {done.stdout}"
     return done.stdout.strip().splitlines()[-1]
 
