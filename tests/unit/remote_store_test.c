@@ -187,6 +187,14 @@ TEST(a_large_folder_is_listed_by_several_requests)
     sl_store_scope_end();
 }
 
+/* Second requests for slow ones, which a busy machine needs more of. */
+static uint64_t hedged(void)
+{
+    sluice_remote_stats stats = SLUICE_REMOTE_STATS_INIT;
+    assert_int_equal(sluice_remote_get_stats(&stats), SLUICE_OK);
+    return stats.hedged;
+}
+
 /* Expected names are listed together, unless that takes more pages than it saves. */
 TEST(expected_names_take_few_pages)
 {
@@ -206,10 +214,11 @@ TEST(expected_names_take_few_pages)
         sl_store_expect(prefixes[i], 100);
         assert_in_range(requests_of(HTTP_LIST), 2, 20 - 1);
         http_server_reset_counts(server);
+        const uint64_t before = hedged();
         assert_int_equal(kind_of("s3://many/class00001/00020000.bin"), SL_ENTRY_FILE);
         assert_int_equal(kind_of("s3://many/class00001/00039998.bin"), SL_ENTRY_FILE);
         assert_int_equal(kind_of("s3://many/class00001/00039998.bim"), SL_ENTRY_UNKNOWN);
-        assert_in_range(requests_of(HTTP_LIST), 1, 3);
+        assert_in_range(requests_of(HTTP_LIST), 1, 3 + hedged() - before);
         assert_int_equal(requests_of(HTTP_GET), 0);
         sl_store_scope_end();
     }
