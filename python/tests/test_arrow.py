@@ -219,7 +219,7 @@ def test_what_is_left_out(tmp_path):
     assert {left.reason: left.example for left in data.left_out} == {
         f"columns that cannot be read: c{i} ({what[:36]})": f"c{i}" for i, what in enumerate(found) if what}  # fmt: skip
     for i, what in enumerate(found):
-        with pytest.raises(sluice.Error, match=f'column "c{i}": (it contains {what}, which cannot be a field|what it contains|no column has this name)'):
+        with pytest.raises(sluice.Error, match=f'column "c{i}": (it contains {what}, which cannot be a field|no field type fits its contents|no column has this name)'):
             sluice.Dataset(tmp_path / "a.arrow", fields={"x": f"c{i}"})
 
 
