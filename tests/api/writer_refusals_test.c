@@ -187,7 +187,7 @@ TEST(pictures_and_keys_are_checked)
     values[1].raw_height = 3;
     expect_no_value(writer, values, 3, "raw image");
     values[1].raw_height = 0;
-    expect_no_value(writer, values, 3, "go together");
+    expect_no_value(writer, values, 3, "must be set together");
     memcpy(values, good, sizeof(good));
     values[2].bytes = 4096;
     expect_no_value(writer, values, 3, "key");
