@@ -18,9 +18,9 @@ OFFENCES = {
     "no argument of the package in the table": (option_names.TABLES[0], '.keyword = "io_depth"', '.keyword = "depth"'),
     "a name that no table has": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', 'SL_OPTION("empties")'),
     "a flag in a sentence": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', '"--allow-empty-classes"'),
-    "a name without its mark": ("src/io/fetch_items.c", 'SL_OPTION("max_sample_bytes")', '"max_sample_bytes"'),
+    "a name without its mark": ("src/loader/config.c", 'SL_OPTION("output_count") " go together"', '"output_count go together"'),
     "a name without its mark, of no table": ("src/loader/config.c", 'SL_OPTION("output_count") " is', '"output_count is'),
-    "a name of one word without its mark": ("src/loader/open_partners.c", '" SL_OPTION("classes") " is', 'classes is'),
+    "a name of one word without its mark": ("src/loader/open_partners.c", '" SL_OPTION("classes") " has', 'classes has'),
     "names without their marks": ("src/loader/opening.c", '"options " SL_OPTION("sizes") "', '"options sizes'),
     "a row is missing": (option_names.TABLES[0], "NUMBER(resident_bytes,", "NUMBER(resident,"),
 }
