@@ -446,7 +446,10 @@ def test_page(tmp_path, monkeypatch):
     assert len(names["data"]) == 16 and numpy.asarray(batch["seg"]).shape[:3] == (16, 512, 512)
 
 
-@pytest.mark.parametrize("end, added, palette", [("_masks", "", False), ("_mask", "_mask", True), ("annot", "", False), ("_labels", "_seg", False)])
+@pytest.mark.parametrize("end, added, palette", [
+    ("_masks", "", False), ("_mask", "_mask", True), ("annot", "_masks", False), ("_labels", "_segmentation", False), ("_masks", "_seg", True),
+    ("_mask", "_gt", False), ("annot", "_label", False), ("_labels", "_labels", False), ("_masks", "_L", False),
+])
 def test_images_and_masks_are_not_two_classes(tmp_path, end, added, palette):
     for number in range(3):
         picture(tmp_path / "train" / f"{number}.jpg", number)
@@ -468,3 +471,13 @@ def test_classes_whose_names_look_like_masks(tmp_path, change):
             mask(second / ("a" if change == "nested" else "") / f"{number}.png", number)
     data = sluice.Dataset(tmp_path)
     assert data.format == "folder" and data.classes == ["face", second.name]
+
+
+def test_a_pair_among_other_classes(tmp_path):
+    """Classes before, between and behind the two, and one whose folder has folders."""
+    for number in range(3):
+        for name in ("a", "train", "train2", "zoo/b", "zoo/c"):
+            picture(tmp_path / name / f"{number}.jpg", number)
+        mask(tmp_path / "train_masks" / f"{number}.png", number)
+    with pytest.raises(INVALID, match='"train" and "train_masks" are images and their masks'):
+        sluice.Dataset(tmp_path)

@@ -2,6 +2,7 @@
 #include "mask_places.h"
 
 #include "beside.h"
+#include "mask_names.h"
 #include "voc_files.h"
 
 #include <limits.h>
@@ -14,8 +15,7 @@
 
 /* Names of the files of an image; all masks of one row may share a folder. */
 static const sl_pair_kind usual_names[SL_MASK_KINDS] = {
-    [SL_MASK] = {SHARE, .suffixes = {"", "_mask", "_masks", "_segmentation", "_seg", "_gt",
-                                     "_label", "_labels", "_L"}}};
+    [SL_MASK] = {SHARE, .suffixes = {SL_MASK_FILE_ENDS}}};
 static const sl_pair_kind fine_names[SL_MASK_KINDS] = {
     [SL_MASK] = {TOWNS, .suffixes = {"_gtFine_labelIds"}},
     [SL_MASK_INSTANCES] = {TOWNS, .suffixes = {"_gtFine_instanceIds"}},
@@ -35,7 +35,7 @@ static const char *const mask_folders[] = {
     "segmentations", "gt",     "GT",     "ground_truth", "annotations/trimaps",
     "PedMasks"};
 /* Endings of mask folders that are named like their image folder. */
-static const char *const mask_ends[] = {"_masks", "_mask", "annot", "_labels"};
+static const char *const mask_ends[] = {SL_MASK_FOLDER_ENDS};
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 

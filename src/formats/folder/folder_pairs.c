@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "look.h"
+#include "mask_names.h"
 #include "store.h"
 
 #include <limits.h>
@@ -11,11 +12,8 @@
 
 #define STAGE "dataset"
 
-/* The endings by which masks are found beside an opened folder (annotations/mask_places.c). */
-static const char *const mask_ends[] = {"_masks", "_mask", "annot", "_labels"};
-/* What a mask's base name may add to its image's. */
-static const char *const added[] = {"",       "_mask",   "_masks", "_segmentation", "_seg", "_gt",
-                                    "_label", "_labels", "_L"};
+static const char *const folder_ends[] = {SL_MASK_FOLDER_ENDS};
+static const char *const file_ends[] = {SL_MASK_FILE_ENDS};
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -48,22 +46,35 @@ static uint32_t find_class(const sl_folder_list *list, const char *name, const c
                : UINT32_MAX;
 }
 
-/* Returns the files of a class; none if it has folders of its own. Files are sorted by folder. */
+static uint32_t label_of(const sl_folder_list *list, uint64_t file)
+{
+    return list->dirs[list->files[file].dir].label;
+}
+
+/* Returns the first file of a class of at least this label; file_count: there is none. */
+static uint64_t first_of(const sl_folder_list *list, uint32_t label)
+{
+    uint64_t low = 0;
+    uint64_t high = list->file_count;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (label_of(list, middle) < label) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Returns the files of a class, or none if its folder has folders with images of their own. Files
+ * are sorted by class, then by folder, the class's own first. */
 static file_range files_of(const sl_folder_list *list, uint32_t label)
 {
-    file_range range = {0, 0};
-    for (uint64_t i = 0; i < list->file_count; i++) {
-        const sl_folder_dir *dir = &list->dirs[list->files[i].dir];
-        if (dir->label != label) {
-            continue;
-        }
-        if (dir->parent != UINT32_MAX) {
-            return (file_range){0, 0};
-        }
-        range.first = range.end == 0 ? i : range.first;
-        range.end = i + 1;
-    }
-    return range;
+    const file_range range = {first_of(list, label), first_of(list, label + 1)};
+    const bool is_flat =
+        range.end > range.first && list->dirs[list->files[range.end - 1].dir].parent == UINT32_MAX;
+    return is_flat ? range : (file_range){0, 0};
 }
 
 static const char *file_name_of(const sl_folder_list *list, uint64_t file)
@@ -105,8 +116,8 @@ static bool has_mask(const sl_folder_list *list, file_range masks, const char *i
     const char *dot = strrchr(image, '.');
     const int bytes = dot != NULL ? (int)(dot - image) : (int)strlen(image);
     bool found = false;
-    for (size_t i = 0; i < COUNT(added) && bytes <= NAME_MAX && !found; i++) {
-        const int length = snprintf(stem, sizeof(stem), "%.*s%s", bytes, image, added[i]);
+    for (size_t i = 0; i < COUNT(file_ends) && bytes <= NAME_MAX && !found; i++) {
+        const int length = snprintf(stem, sizeof(stem), "%.*s%s", bytes, image, file_ends[i]);
         found = has_stem(list, masks, stem, (size_t)length);
     }
     return found;
@@ -153,8 +164,8 @@ sluice_status sl_folder_pairs_check(const sl_folder_list *list, const char *root
 {
     for (uint32_t i = 0; i < list->class_count; i++) {
         const char *name = sl_folder_text(list, list->classes[i]);
-        for (size_t k = 0; k < COUNT(mask_ends); k++) {
-            const uint32_t other = find_class(list, name, mask_ends[k]);
+        for (size_t k = 0; k < COUNT(folder_ends); k++) {
+            const uint32_t other = find_class(list, name, folder_ends[k]);
             if (other != UINT32_MAX && are_images_and_masks(list, root, i, other)) {
                 return sl_error_file(
                     error, SLUICE_INVALID, STAGE, 0, root, -1,
