@@ -34,7 +34,8 @@ def start(name, folder, *arguments, **environment):
     done = subprocess.run([SCRIPTS / name, "start", folder, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
                           stdin=subprocess.DEVNULL, env={**os.environ, "WATCH_PID": str(os.getpid()), **environment})
     if done.returncode == 77:
-        pytest.skip((done.stdout.strip().splitlines() or [f"{name} is not installed"])[-1])
+        absent = pathlib.Path(folder, "absent")  # has the reason
+        pytest.skip(absent.read_text().strip() if absent.exists() else done.stdout.strip() or f"{name} gave no reason")
     assert done.returncode == 0, f"{name} does not start: {done.stdout}"
     return done.stdout.strip().splitlines()[-1]
 
