@@ -31,10 +31,11 @@ from ._sluice import (
 )
 from . import _check, columns, remote, transforms
 from ._buckets import buckets
+from ._joining import balance, concat, mix
 from .batch import Batch
 from ._ranks import Ranks, ranks
 from ._sequences import PackedRows, packed_rows
-from .dataset import Dataset, Field, balance, concat, mix
+from .dataset import Dataset, Field
 from .loader import Loader
 from ._map_error import MapError
 from ._map_source import JsonLines

@@ -104,7 +104,7 @@ def _subset(name, value):
 
 
 def _concat(name, value):
-    from .dataset import concat
+    from ._joining import concat
 
     parts = [_part(name, part) for part in value.datasets]
     return parts[0] if len(parts) == 1 else concat(parts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.Dataset, and datasets made of others."""
+"""sluice.Dataset."""
 from __future__ import annotations
 
 import array
@@ -7,13 +7,13 @@ import math
 import operator
 import os
 import stat
-from collections import namedtuple
 from collections.abc import Mapping
 
 from . import _assign, _check, _foreign, _sluice
 from ._addresses import is_address, shown
 from ._meanings import MEANINGS
 from ._names import DTYPE_NAMES, EXIFS, TABLES, dtype_number, values
+from ._records import TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     import numpy
 
-    from ._types import Field as Field, Labels, LeftOut as LeftOut, Part, Paths, Progress, Source, Verified as Verified
-
-TYPES = {1: "image", 2: "int", 3: "float", 4: "bytes", 5: "text", 6: "tensor"}
+    from ._types import Field as Field, LeftOut as LeftOut, Part, Paths, Progress, Verified as Verified
 
 # Of the struct module; float16 has 'e', bfloat16 none.
 FORMATS = {
@@ -37,70 +35,10 @@ inherited: list[Any] = []  # never closed: the parent's
 
 
 if not TYPE_CHECKING:
+    from ._records import Field, LeftOut, Verified
 
     def overload(function):  # the typing module takes long to import
         return function
-
-
-if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes long to import
-    LeftOut = namedtuple("LeftOut", ["reason", "count", "images", "example"])
-    LeftOut.__doc__ = """Files, rows or values that opening a dataset found and left out.
-
-    Attributes:
-        reason: the reason, a phrase.
-        count: number of them.
-        images: True if each of them is an image.
-        example: the first one.
-    """
-
-    class Field(namedtuple("Field", ["name", "type", "dtype", "shape"])):
-        """A field of a dataset's samples.
-
-        Attributes:
-            name: name of the field.
-            type: 'image', 'int', 'float', 'bytes', 'text' or 'tensor'.
-            dtype: dtype of a tensor's elements.
-            shape: shape of a tensor; a dimension of 0 differs from sample to sample.
-            meaning: what the dataset knows about the values, a dict with any of: role ('boxes',
-                'points', 'shapes', 'mask', 'width', 'height'), box_format ('xyxy', 'xywh',
-                'cxcywh'), coordinates ('relative', 'pixels', 'indices'), orientation ('stored',
-                'upright', 'by_size'), per_box (True: one element for each box), of (the field that
-                it describes).
-        """
-
-        meaning = {}  # no member of the tuple, which has four
-        _words = ""  # the same for people
-
-        @classmethod
-        def _known(cls, name, kind, dtype, shape, meaning):
-            field = cls(name, TYPES.get(kind, "unknown"), DTYPE_NAMES.get(dtype, "unknown"), shape)
-            known = {key: words[meaning[key]] for key, words in MEANINGS.items() if meaning[key] in words}
-            field.meaning = known | ({"of": meaning["of"]} if meaning["of"] else {})
-            field._words = meaning["words"]
-            return field
-
-    class Verified(namedtuple("Verified", ["samples", "bytes", "findings", "unchecked"])):
-        """Result of Dataset.verify.
-
-        Attributes:
-            samples: samples that were checked.
-            bytes: bytes that were read.
-            findings: exceptions with file, sample, offset and reason, which are not raised; empty
-                if everything is good.
-            unchecked: data without a checksum, such as "tars have no checksums"; '' if every sample
-                has one.
-            undecoded: images whose pixels were not read, because verify ran without `decode`.
-            left_out: files and samples outside of the dataset, which were not checked
-                (Dataset.left_out).
-        """
-
-        undecoded = 0  # no members of the tuple, which has four
-        left_out = ()
-
-        def __repr__(self):
-            more = f", undecoded={self.undecoded}" if self.undecoded else ""
-            more += f", left_out={self.left_out}" if self.left_out else ""
-            return super().__repr__()[:-1] + more + ")"
 
 
 def argument_hints(call: str) -> dict[str, str]:
@@ -530,7 +468,7 @@ class Dataset:
     def _subset(self, how, choice, *more):
         if how != "indices" and b"\0" in choice:
             raise ValueError("the text contains a NUL character")
-        return _Made("subset", [self], (how, choice, *more))
+        return Made("subset", [self], (how, choice, *more))
 
     def _slice(self, numbers):
         if len(numbers) == 0:
@@ -744,6 +682,8 @@ class Dataset:
         return self.subset([index for index, count in enumerate(counts) if least <= count <= most])
 
     def __add__(self, other: Dataset) -> Dataset:
+        from ._joining import concat
+
         return concat([self, other]) if isinstance(other, Dataset) else NotImplemented
 
     def __reduce__(self) -> Any:
@@ -764,7 +704,7 @@ class Dataset:
         return f", {sum(found.count for found in self._left_out)} left out ({shown}{more})" if shown else ""
 
 
-class _Made(Dataset):
+class Made(Dataset):
     """A dataset made of others. Another process, or a forked child, opens those and makes it again."""
 
     def __init__(self, make, parts, arguments):
@@ -778,181 +718,7 @@ class _Made(Dataset):
         self._process = os.getpid()
 
     def __reduce__(self):
-        return _Made, (self._make, self._parts, self._arguments)
-
-
-def concat(
-    datasets: Sequence[Dataset | Source], *, fields: Sequence[str] | None = None, labels: Labels = "same",
-    allow_case_duplicates: bool = False,
-) -> Dataset:  # fmt: skip
-    """Joins several datasets of any formats, one after the other.
-
-    Field names and types must agree; sizes of tensors may differ. `a + b` is concat([a, b]).
-
-    Args:
-        datasets: a list of datasets, paths, or datasets of torch (as for a Loader).
-        fields: fields to keep, which all datasets have [all].
-        labels: how to join classes. 'same': class names, where datasets have any, must be equal and
-            in the same order. 'union': classes with the same name become one, in order of first
-            appearance, and `label` is renumbered; the first dataset's numbers stay. A list of
-            names: exactly these classes, in this order. A dict renames classes first, {"kitty":
-            "cat"}: several may become one, None is no class (-1), other names stay. Classes without
-            names are numbers there, {0: "cat", 1: "dog"}; without a dict, datasets with such
-            classes can only join with 'same' ones. For a single dataset, the result is that dataset
-            with other classes ['same'].
-        allow_case_duplicates: True keeps classes of different datasets apart whose names differ
-            only in case; otherwise they are an error [False].
-
-    Returns:
-        The joined dataset.
-
-    Raises:
-        InvalidError: fields or classes do not agree.
-
-    Example:
-        >>> len(sluice.concat([data, "photos"]))
-        24
-    """
-    return _Made("concat", _datasets(datasets), (_names(fields), labels_of(labels, allow_case_duplicates)))
-
-
-def mix(
-    datasets: Mapping[Dataset, float] | Sequence[Dataset],
-    weights: Sequence[float] | Mapping[int, Sequence[float]] | None = None,
-    *, epoch_samples: int | None = None, fields: Sequence[str] | None = None, labels: Labels = "same",
-    allow_case_duplicates: bool = False,
-) -> Dataset:  # fmt: skip
-    """Joins several datasets so that their samples come in given proportions.
-
-    Write mix({a: 0.7, b: 0.3}) or mix([a, b], [7, 3]).
-
-    At any point, the count of each dataset's samples is within one of its proportion. The samples
-    of a dataset come in the order of the Loader's `shuffle`, reshuffled when they are used up; no
-    sample repeats before all others have come, also across epochs. With columns.Window and
-    columns.Packed, windows and rows are counted and mixed instead of samples.
-
-    Args:
-        datasets: a list of datasets, or a dict of weights by dataset.
-        weights: one number for each dataset; or {epoch: numbers}, each valid from that epoch on,
-            with an entry for epoch 0 [equal].
-        epoch_samples: samples of an epoch [the sum of all datasets].
-        fields: as of concat [all].
-        labels: as of concat ['same'].
-        allow_case_duplicates: as of concat [False].
-
-    Returns:
-        The mixed dataset.
-
-    Raises:
-        TypeError: weights are given twice.
-        ValueError: there are more or fewer weights than datasets.
-
-    Example:
-        >>> cats = data.where('label == "cat"')
-        >>> mixed = sluice.mix([data, cats], [1, 3], epoch_samples=20)
-        >>> with sluice.Loader(mixed, batch_size=4, transform=T.CenterCrop(32)) as loader:
-        ...     len(loader)
-        5
-    """
-    if isinstance(datasets, Mapping):
-        if weights is not None:
-            raise TypeError("mix: weights are given twice: in the dict of datasets, and as weights=")
-        datasets, weights = list(datasets), list(datasets.values())
-    datasets = _datasets(datasets)
-    rows = weights if isinstance(weights, Mapping) else {0: [1] * len(datasets) if weights is None else weights}
-    rows = dict(sorted((_check.integer("weights: epoch", epoch), _weights(row)) for epoch, row in rows.items()))
-    for row in rows.values():
-        if len(row) != len(datasets):
-            raise ValueError(f"{len(row)} weights for {len(datasets)} datasets")
-    epoch_samples = 0 if epoch_samples is None else _check.integer("epoch_samples", epoch_samples, 1)
-    numbers = array.array("d", (weight for row in rows.values() for weight in row)).tobytes()
-    epochs = array.array("Q", rows).tobytes()
-    labels = labels_of(labels, allow_case_duplicates)
-    return _Made("mix", datasets, (numbers, epochs, epoch_samples, _names(fields), labels))
-
-
-def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = None) -> Dataset:
-    """Makes a mix in which all classes of a dataset come equally often.
-
-    A class is the set of samples with the same number in `field`. Reads every sample once, as
-    Dataset.where does. Samples without the field, or with NaN in it, are left out.
-
-    Args:
-        data: the dataset.
-        field: number field that has the class ['label'].
-        epoch_samples: samples of an epoch [as of mix].
-
-    Returns:
-        The mixed dataset.
-
-    Raises:
-        ValueError: no sample has the field.
-
-    Example:
-        >>> balanced = sluice.balance(data, epoch_samples=30)
-        >>> with sluice.Loader(balanced, batch_size=10, transform=T.CenterCrop(32)) as loader:
-        ...     len(loader)
-        3
-    """
-    if not isinstance(data, Dataset):
-        _foreign.refuse_datasets("data", data, Dataset, "a sluice.Dataset", "sluice.balance({})")
-        path = ": for a path, write sluice.balance(sluice.Dataset(path))" if isinstance(data, (str, bytes, os.PathLike)) else ""
-        raise _check.wrong("data", data, f"a sluice.Dataset{path}")
-    classes: dict[int | float, list[int]] = {}
-    for index, number in enumerate(data.numbers(field)):
-        if number is not None and number == number:
-            classes.setdefault(number, []).append(index)
-    if not classes:
-        raise ValueError(f"no sample has a {field!r}")
-    return mix([data.subset(classes[number]) for number in sorted(classes)], epoch_samples=epoch_samples)
-
-
-def _datasets(datasets):
-    wanted = "a list of sluice.Dataset, or of paths"
-    if not isinstance(datasets, (list, tuple)):  # a dataset could be gone through as well, sample by sample
-        _foreign.refuse_datasets("datasets", datasets, Dataset, wanted)
-    datasets = _check.items("datasets", datasets, wanted)
-    if not all(isinstance(one, (Dataset, str, bytes, os.PathLike)) or _foreign.is_foreign(one) for one in datasets):
-        for one in datasets:
-            if isinstance(one, (list, tuple)):
-                _foreign.refuse_datasets("datasets: one of them", one, Dataset, "a sluice.Dataset or a path")
-        raise _check.wrong("datasets", datasets, wanted)
-    return [opened("datasets", one) for one in datasets]
-
-
-def _weights(row):
-    return [_check.number("weights", weight) for weight in _check.items("weights", row, "a number for each dataset")]
-
-
-def labels_of(labels: Any, allow_case_duplicates: Any) -> Any:
-    """Returns labels in the library's form: None, or (classes, from, to, allow_case_duplicates)."""
-    wanted = "'same', 'union', a list of names, or a dict of names (or numbers), each with a name or None"
-    allowed = _check.flag("allow_case_duplicates", allow_case_duplicates)
-    if isinstance(labels, str):
-        if labels not in ("same", "union"):
-            raise ValueError(f"labels={labels!r:.80}: expected {wanted}")
-        return None if labels == "same" else (None, None, None, allowed)
-    if not isinstance(labels, Mapping):
-        return (_check.texts("labels", labels, wanted) or _empty("labels"), None, None, allowed)
-    names = [key if isinstance(key, str) else str(_label(key, wanted)) for key in labels]
-    if not all(value is None or isinstance(value, str) for value in labels.values()):
-        raise _check.wrong("labels", labels, wanted)
-    return (None, names or _empty("labels"), list(labels.values()), allowed)
-
-
-def _label(key, wanted):
-    try:
-        return operator.index(key)
-    except TypeError:
-        raise _check.wrong("labels", key, wanted) from None
-
-
-def _empty(name):
-    raise ValueError(f"{name} is empty: expected at least one name")
-
-
-def _names(fields):
-    return None if fields is None else _check.texts("fields", fields, "a list of names")
+        return Made, (self._make, self._parts, self._arguments)
 
 
 def _reopen(paths, arguments):

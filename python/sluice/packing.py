@@ -7,9 +7,10 @@ from collections import namedtuple
 from contextlib import contextmanager
 
 from . import _check, _sluice
+from ._joining import labels_of
 from ._map_source import JsonLines
 from ._names import values
-from .dataset import argument_hints, labels_of, opened
+from .dataset import argument_hints, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
