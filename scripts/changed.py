@@ -384,7 +384,7 @@ def checked_files(paths):
     for path in paths:
         if not os.path.isfile(path):
             continue
-        if path.endswith((".c", ".h")) and not path.startswith("tests/abi/frozen/"):
+        if path.endswith((".c", ".h")) and not path.startswith("tests/abi/frozen"):
             yield "format", path
         source = path[:-2] + ".c"
         if path.endswith((".c", ".h")) and os.path.isfile(source):
