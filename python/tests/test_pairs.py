@@ -245,7 +245,9 @@ def cell(name):
     refused = not_with(name)
     others = [f.name for f in FEATURES if f.name not in (name, *refused)]
     said = ", ".join(refused)
-    return (said if len(said) < 190 else "all but " + ", ".join(others)) or "-"
+    text = (said if len(said) < 190 else "all but " + ", ".join(others)) or "-"
+    lines = textwrap.wrap(re.sub("(?<!,) ", "\0", text), 95, break_on_hyphens=False)  # breaks behind commas only
+    return " |\n| | ".join(lines).replace("\0", " ")  # a long list continues in a row without a name
 
 
 def page():
