@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/coming-from.md: all code in the right columns of its tables runs, on miniatures of the named datasets."""
+"""docs/coming-from.md: all code in the right columns of its tables, and below them, runs on miniatures of the named datasets."""
 import ast
 import re
 import warnings
@@ -24,9 +24,10 @@ ALONE = re.compile(r"(sizes|shapes|buckets)=(\"padded\")?$")  # an argument's na
 
 
 def rows():
-    """Yields (heading, option, code) for each piece of code in a right column."""
+    """Yields (heading, option, code) for each piece of code in a right column, and for each block."""
     for text in re.split(r"^## ", (pages.DOCS / "coming-from.md").read_text(), flags=re.MULTILINE)[1:]:
         heading = text.partition("\n")[0]
+        yield from ((heading, "block", code) for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
         for line in text.splitlines():
             cells = line.strip("| ").split(" | ")
             if line.startswith("|") and len(cells) == 2 and cells[1] != "here" and "---" not in line:
