@@ -72,7 +72,7 @@ FOREIGN = {
     r"sluice/(loader|sluice)\.h": ("include/", "src/api/", "src/loader/", "src/options/", "tools/", "bench/", "tests/", "fuzz/",
                                  "examples/"),
 }
-LINES_MAX, FUNCTION_LINES_MAX, COLUMNS_MAX, CELL_MAX = 800, 70, 100, 200
+LINES_MAX, FUNCTION_LINES_MAX, COLUMNS_MAX, CELL_MAX = 800, 70, 100, 100
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users)/\w")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|"

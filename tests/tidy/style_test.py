@@ -45,7 +45,7 @@ OFFENCES = {
     "static": ("src/base/part.c", HEAD + '#include "part.h"\nstatic int next(int a)\n{\n    return a;\n}\n'),
     "base": ("src/io/read.c", HEAD),
     "type": ("src/base/part.c", HEAD + "typedef struct sl_next_of {\n    int a;\n} sl_next;\n"),
-    "cell": ("docs/README.md", "| a | b |\n|---|---|\n| short | " + 201 * "x" + " |\n"),
+    "cell": ("docs/README.md", "| a | b |\n|---|---|\n| short | " + 101 * "x" + " |\n"),
     "tab": ("README.md", "\twords\n"),
     "path": ("README.md", "see /ho" + "me/someone/x\n"),
     "unfinished": ("src/base/part.c", HEAD + "/* TO" + "DO */\n"),
