@@ -152,7 +152,7 @@ static bool shares_fim_id(const sl_document_rule *rule)
     return false;
 }
 
-/* Returns what is wrong with the ids of FIM; NULL: nothing, or they are not needed. */
+/* Returns the error in the ids of FIM; NULL if they are valid or not needed. */
 static const char *fim_fault(const sluice_column *c)
 {
     const uint32_t all = SLUICE_ID_FIM_PREFIX | SLUICE_ID_FIM_MIDDLE | SLUICE_ID_FIM_SUFFIX;
@@ -170,7 +170,7 @@ static const char *fim_fault(const sluice_column *c)
                                 : NULL;
 }
 
-/* Returns what is wrong with a column; NULL: nothing that can be checked here. */
+/* Returns the first error in a column that can be checked here; NULL if there is none. */
 static const char *fault_of(const sluice_columns *columns, const sluice_column *c)
 {
     if (!sl_columns_have_kind(c->kind)) {

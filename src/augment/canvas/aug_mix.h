@@ -2,9 +2,9 @@
 /*
  * aug_mix: the last step of AugMix: blends the image and the results of its chains.
  *
- * Purpose: a pass over all of them at once, so that sums are never in memory. Arithmetic:
- * mix_rule.h, in binary32, each operation rounded (the build has no contraction), the same bits at
- * every level. Threads: pure.
+ * Purpose: one pass over all of them, so that sums stay in registers. Arithmetic: mix_rule.h, in
+ * binary32, each operation rounded (the build has no contraction), the same bits at every level.
+ * Threads: pure.
  */
 #ifndef SL_AUG_MIX_H
 #define SL_AUG_MIX_H
@@ -22,7 +22,8 @@ typedef struct sl_aug_mixing {
     float weights[SL_POLICY_WIDTH_MAX];
 } sl_aug_mixing;
 
-/* Blends `bytes` of the image and of each chain's result into `out`, which is none of them. */
+/* Blends `bytes` of the image and of each chain's result into `out`, which overlaps none of
+ * them. */
 typedef void sl_mix_function(const sl_aug_mixing *mixing, const uint8_t *in,
                              const uint8_t *const *chains, size_t bytes, uint8_t *out);
 

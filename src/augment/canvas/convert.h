@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convert: finished pixels to the dtype and layout of the batch, a run of them at a time.
+ * convert: converts a run of finished pixels to the dtype and layout of the batch.
  *
- * Purpose: `count` pixels of RGB bytes to their places in a picture, which are `first` and those
- * behind it, counted row after row. The scalar kernel looks results up in converter->table; the
- * others compute the same bits with one fused multiply-add, and are used only when every result is
- * a finite number. Reads exactly the pixels, writes exactly their elements.
+ * Purpose: writes `count` RGB pixels to pixels [first, first + count) of an image, counted row
+ * after row. The scalar kernel looks results up in converter->table; the others compute the same
+ * bits with one fused multiply-add, and are used only when every result is a finite number. Reads
+ * and writes nothing else.
  * Threads: pure.
  */
 #ifndef SL_CONVERT_H
@@ -20,10 +20,10 @@ typedef void sl_convert(const sl_converter *converter, const uint8_t *pixels, si
 /* The best kernel for the converter's dtype, layout and simd. */
 sl_convert *sl_convert_for(const sl_converter *converter);
 
-/* The reference, and what is left over by the others. */
+/* The reference; also converts the pixels that fill no vector of another kernel. */
 sl_convert sl_convert_scalar;
 
-/* Where channel `c` of pixel `first` is, in elements. */
+/* Returns the offset of channel `c` of pixel `first`, in elements. */
 static inline size_t sl_convert_place(const sl_converter *converter, size_t first, size_t c)
 {
     return converter->layout == SLUICE_NHWC

@@ -2,24 +2,24 @@
 /*
  * convolve: resizing by filters with negative weights (bicubic, Lanczos), within 1 of Pillow.
  *
- * Purpose: resample.h for such filters. With them the result passes 0 and 255 beside edges, and
- * Pillow cuts it there after each pass: a pass that kept what is beyond would differ from Pillow by
- * far more than 1 next to black and white. So the passes are in Pillow's order, rows first, and
- * what is between them is cut, too; but it is not rounded to integers.
+ * Purpose: resample.h for such filters. They overshoot 0 and 255 beside edges, and Pillow clips the
+ * result after each pass: without that, pixels next to black and white would differ from Pillow's
+ * by far more than 1. So the passes are in Pillow's order, rows first, and values between them are
+ * clipped, too, but not rounded to integers.
  *
  * Arithmetic, the same on every machine and in every kernel:
  * - Weights are filter.h's int16.
  * - Rows: int32 sums of u8 x int16, rounded to f = min(7, 22 - bits of the weights down) bits of
- *   fraction, cut to 0..255.
- * - Columns: int32 sums of int16 x int16, rounded to integers, cut to 0..255. With a gain g (the
- *   largest sum of absolute weights) below 2 no sum passes 1.5 * 255 * 2^22.
+ *   fraction, clipped to 0..255.
+ * - Columns: int32 sums of int16 x int16, rounded to integers, clipped to 0..255. With a gain g
+ *   (the largest sum of absolute weights) below 2 no sum passes 1.5 * 255 * 2^22.
  *
  * Why it is within 1 of Pillow: let e and d be the most that rounded weights cost across and down
  * (filter.h), and p what Pillow's of 22 bits cost. A sum of the first pass is within e of the exact
- * one, and within e + 2^-(f + 1) once rounded; Pillow's, an integer, within p + 0.5. Cutting brings
- * no two values farther apart: so what is between the passes differs by at most 0.5 + p + e +
- * 2^-(f + 1). The second pass carries that g times as far, and adds d and p. Two reals less than 1
- * apart are rounded to integers at most 1 apart, cut or not; so it is enough that
+ * one, and within e + 2^-(f + 1) once rounded; Pillow's, an integer, within p + 0.5. Clipping
+ * brings no two values farther apart, so values between the passes differ by at most 0.5 + p + e +
+ * 2^-(f + 1). The second pass multiplies that by g, and adds d and p. Two reals less than 1 apart
+ * are rounded to integers at most 1 apart, clipped or not; so it is enough that
  *     g (0.5 + p + e + 2^-(f + 1)) + d + p < 1.
  * sl_convolver_open works this out for the sample at hand, with e and d of one tap more than there
  * are, which is more than the series of filter.c costs. g is at most 1.25 for bicubic and 1.56 for

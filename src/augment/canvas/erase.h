@@ -3,10 +3,9 @@
  * erase: fills pixels with a colour or with noise (random erasing, cutout).
  *
  * Purpose: noise is a pure function of a key and of a pixel's number: filling row by row, or in
- * parts, gives what filling at once gives. Pixels are RGB of 8 bits, interleaved. Erasing that is
- * defined on normalised values (torchvision's, timm's: N(0, 1) after the normalisation) is, in 8
- * bits, noise with 255 times the normalisation's mean and deviation; what is beyond 0..255 is
- * clipped there.
+ * parts, gives what filling at once gives. Pixels are RGB of 8 bits, interleaved. torchvision and
+ * timm define erasing on normalised values: N(0, 1) after the normalisation. In 8 bits that is
+ * noise with 255 times the normalisation's mean and deviation, clipped to 0..255.
  * Arithmetic: whole numbers only, the same on every machine. The normal variate is one of 1024
  * that are equally likely: the means of a normal distribution's 1024 parts of equal weight, scaled
  * to a deviation of 1 and rounded to 2^-12 (the largest is 3.37; kurtosis 2.99). A value is
@@ -19,7 +18,7 @@
 
 #include "view.h"
 
-/* In steps of the 8 bits, by channel; mean and deviation are 0 to 255. */
+/* By channel, in 8-bit units; mean and deviation are 0 to 255. */
 typedef struct sl_noise {
     uint64_t key;
     float mean[3], stddev[3];
@@ -27,7 +26,7 @@ typedef struct sl_noise {
 
 /* Fills `count` pixels in a row. */
 void sl_fill_colour(uint8_t *pixels, size_t count, const uint8_t colour[3]);
-/* Fills as many with noise, numbered from `first` on. */
+/* Fills `count` pixels with noise, numbered from `first` on. */
 void sl_fill_noise(uint8_t *pixels, size_t count, const sl_noise *noise, uint64_t first);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * labels: what has one value, or a few, for each pixel of a picture follows its program: masks,
- * depth.
+ * labels: moves values stored per pixel of an image (masks, depth) by the image's program.
  *
  * Purpose: two ways.
- *   nearest   a program drawn with a label_fill (recipe.h) is carried out on the pixels' bytes,
+ *   nearest   a program drawn with a label_fill (recipe.h) runs on the pixels' bytes,
  *             three at a time, by the kernels that pictures have: each pixel is a stored one, or
  *             the fill. The same as a picture drawn with nearest interpolation everywhere, which
  *             is Pillow's; with an exact program, each step's for itself.

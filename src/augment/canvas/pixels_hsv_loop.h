@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pixels_hsv_loop: changing hue, saturation and value (hsv.h) in vectors, behind pixels_loop.h and
- * with what that needs. Floats of LANES / 4 pixels at a time; every operation is the scalar one's.
+ * pixels_hsv_loop: changes hue, saturation and value (hsv.h) in vectors. Needs pixels_loop.h and
+ * its macros. Works on floats of LANES / 4 pixels; every operation is the scalar one's.
  */
 #ifndef SL_PIXELS_HSV_LOOP_H
 #define SL_PIXELS_HSV_LOOP_H
@@ -59,7 +59,7 @@ SL_PIXELS_INLINE void pixels_hsv_back(pixels_vector hue, pixels_floats saturatio
     made->between = V(cvttps_epi32)(V(mul_ps)(V(mul_ps)(v, V(fnmadd_ps)(s, grade, one)), most));
 }
 
-/* Of 32 bits each. Packing clips what is `most`. */
+/* On 32-bit values. made.most may be above 255: packing clips it. */
 SL_PIXELS_INLINE pixels_hsv_made pixels_hsv_change(pixels_vector sixths, pixels_vector chroma,
                                                    pixels_vector most, const sl_hsv_change *change)
 {

@@ -9,7 +9,7 @@
 
 enum { STEP = 16, STEP_BYTES = 48, QUARTER = 64 };
 
-/* Four parts of 64; an index that is beyond a part leaves what was found before. */
+/* The table in four parts of 64: an index beyond a part keeps the result so far. */
 static inline uint8x16_t look_in(uint8x16_t values, const uint8_t table[SL_LUT_SIZE])
 {
     uint8x16_t found = vqtbl4q_u8(vld1q_u8_x4(table), values);

@@ -24,16 +24,16 @@ typedef struct sl_stencil_taps {
 } sl_stencil_taps;
 
 enum {
-    SL_STENCIL_FRACTION = 7, /* bits that are kept between the passes */
-    SL_STENCIL_CENTRE = 128, /* what is taken from samples meanwhile */
+    SL_STENCIL_FRACTION = 7, /* bits kept between the passes */
+    SL_STENCIL_CENTRE = 128, /* subtracted from samples between the passes */
     SL_STENCIL_LANES = 32,   /* of a strip */
     SL_STENCIL_BOX_MAX = 63  /* reach of a box: larger ones do not fit in 16 bits */
 };
 
 /*
  * Extended box blur along the lines of a strip: element i of all lines is SL_STENCIL_LANES bytes at
- * in + i * in_stride. Outside of its ends a line goes on with its last element. `in` and `out` do
- * not overlap. Sums are (sum over 2 * reach + 1) * weight + (the two beyond) * far_weight, of 2^24,
+ * in + i * in_stride. Beyond its ends a line repeats its last element. `in` and `out` do not
+ * overlap. Sums are (sum over 2 * reach + 1) * weight + (the two beyond) * far_weight, of 2^24,
  * modulo 2^32.
  */
 typedef struct sl_stencil_box {
@@ -61,12 +61,12 @@ typedef struct sl_stencil_kernels {
     void (*box)(const sl_stencil_box *pass);
     /* Bytes [0, count) of 32 rows to byte r of lines b: lines[b * 32 + r] = rows[r][b]. */
     void (*to_lines)(const uint8_t *const rows[SL_STENCIL_LANES], size_t count, uint8_t *lines);
-    /* The other way round, to the first `used` rows. */
+    /* The inverse of to_lines, to the first `used` rows. */
     void (*from_lines)(const uint8_t *lines, size_t count, uint8_t *row, size_t stride,
                        uint32_t used);
     /*
-     * A row of sharpness.h but for its first and last pixel: `samples` of it, which begin at
-     * sample 3 of the rows and of `out`. `sums`: space for samples + 6.
+     * A row of sharpness.h without its first and last pixel: `samples` samples from sample 3 of the
+     * rows and of `out` on. `sums`: space for samples + 6.
      */
     void (*sharpen)(const sl_stencil_rows *rows, size_t samples, float factor, int16_t *sums,
                     uint8_t *out);

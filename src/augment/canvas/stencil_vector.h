@@ -6,10 +6,10 @@
  *     load_vector, store_vector
  *     to_order, to_lanes, store_words
  *
- * CHUNK samples go at once, two vectors of 16-bit values. These are "in order", or, where
- * unpacking bytes made them, "in lanes": unpacking stays in its 128 bits, so that `low` has the
- * lower half of each 16 samples and `high` the upper one. Packing puts them together again, and is
- * how it comes that most of what is done here crosses no 128-bit border: that is what costs.
+ * CHUNK samples go at once, two vectors of 16-bit values. These are "in order", or, where unpacking
+ * bytes made them, "in lanes": unpacking stays in its 128 bits, so that `low` has the lower half of
+ * each 16 samples and `high` the upper one. Packing restores the order. So most operations stay
+ * within 128-bit lanes, since crossing them is slow.
  * Threads: pure.
  */
 #ifndef SL_STENCIL_VECTOR_H

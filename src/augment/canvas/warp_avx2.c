@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AVX2: coordinates of 4 pixels at once in doubles; 8 of the nearest in fixed point. What is
- * between pixels is made by the other files of this name. Groups of pixels where loads of 4 bytes
- * would be behind the view are the reference's.
+ * AVX2: coordinates of 4 pixels at once in doubles; 8 of the nearest in fixed point. The other
+ * files of this name interpolate. Groups whose 4-byte loads would pass the view's end go to the
+ * reference.
  */
 #include "warp_kernels.h"
 
@@ -161,7 +161,7 @@ SL_TARGET_AVX2 static void walk_avx2(const sl_warp_source *source, const sl_warp
             out += (size_t)made * 3;
             done += made;
         }
-        /* A group that reads behind the view, or what is left. */
+        /* A group that would read past the view's end, or the last few pixels. */
         const uint32_t few = count - done < WALK ? count - done : WALK;
         sl_warp_scalar.walk(source, &rest, few, out);
         rest.x += rest.step_x * few;

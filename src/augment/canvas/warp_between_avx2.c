@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AVX2, between pixels: 4 pixels at once in doubles, a channel after the other.
+ * AVX2, interpolation: 4 pixels at once in doubles, one channel after the other.
  *
- * Loads of a pixel's neighbours take 8 bytes, its own and the next pixel's 6 and two more, which
- * are not read where they would be behind the view: from patches then, as beyond edges. A byte
- * becomes a double by being put into the number 2^52: two such differ by what their bytes do.
+ * A load takes 8 bytes: the 6 of a pixel and the next one, and two more. Where those two would be
+ * past the view's end, the pixels are loaded from patches, as beyond edges. A byte becomes a double
+ * as the low bits of 2^52: two such doubles differ by the difference of their bytes.
  */
 #include "warp_kernels.h"
 
@@ -15,8 +15,8 @@
 enum { LANES = 4, BLOCK = 64, PATCH = 16 };
 
 /*
- * Where a block's pixels are, made before any of them is loaded: each is a long chain of
- * instructions, of which a processor has few in flight at once.
+ * Positions of a block's pixels, computed before any pixel is loaded: each takes a long chain of
+ * instructions, and a processor has few such chains in flight at once.
  */
 typedef struct block_aim {
     int32_t columns[BLOCK], rows[BLOCK];

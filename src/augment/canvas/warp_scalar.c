@@ -19,7 +19,7 @@ static void warp_scalar_locate(const sl_warp_line *line, uint32_t first, uint32_
     }
 }
 
-/* Written so that what is no number is outside. */
+/* Written so that NaN is outside. */
 static void warp_scalar_screen(const double *xs, const double *ys, uint32_t count, double width,
                                double height, uint8_t *inside)
 {
@@ -73,7 +73,7 @@ static void sample_bilinear(const sl_warp_source *source, const double *xs, cons
     }
 }
 
-/* The order of the additions matters where values are no integers. */
+/* The order of the additions matters for values that are not integers. */
 static double cubic(const double v[4], double at)
 {
     const double linear = v[2] - v[0];

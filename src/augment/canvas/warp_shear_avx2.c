@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AVX2, bilinear, along one axis: shears of a row or of columns, which leave the other coordinate
- * in the middle of pixels. Then the one of the two interpolations changes nothing, and 4 pixels are
- * loaded as they lie. The rest is the reference's arithmetic in doubles, so that it does not matter
- * how often values are about an integer: with a shear by a simple fraction, that is often.
+ * in the middle of pixels. Then one of the two interpolations changes nothing, and one load takes 4
+ * adjacent pixels. The rest is the reference's arithmetic in doubles, so values near an integer,
+ * frequent with a shear by a simple fraction, truncate alike.
  */
 #include "warp_kernels.h"
 

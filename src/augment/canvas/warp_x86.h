@@ -13,7 +13,7 @@
 
 #define INLINE SL_TARGET_AVX2 static inline __attribute__((always_inline))
 
-/* Bytes of the view; 0 when places in it are too large for 32 bits. */
+/* Returns the bytes of the view; 0 if they exceed 32 bits. */
 static inline int32_t view_bytes(const sl_warp_source *source)
 {
     const size_t bytes =
@@ -36,7 +36,7 @@ INLINE bool any_above(__m128i places, int32_t most)
     return _mm_movemask_epi8(above) != 0;
 }
 
-/* 4 pixels of 4 bytes, of which the last is dropped. */
+/* Stores 4 pixels of 4 bytes each, without each pixel's last byte. */
 INLINE void store_pixels(__m128i pixels, uint8_t *out)
 {
     const __m128i dense = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);

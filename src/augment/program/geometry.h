@@ -3,21 +3,21 @@
  * geometry: composes a sample's crops, resizes, flips and warps while it is drawn.
  *
  * Purpose: an sl_drawing is a program in the making. Steps call sl_draw_crop and the others in the
- * order in which they are to happen; each changes the open geometry where the two together are
- * still one box and one warp, and begins another one, as an operation, where they are not.
+ * recipe's order. Each changes the open geometry if both together are still one box and one warp;
+ * otherwise it begins another geometry, as an operation.
  *   - crop, resize, flip: one box as long as there is one resize and padding has one colour;
- *   - anything behind a warp, and warps themselves, by multiplying matrices: what is resampled
- * once so a sequence of library calls would resample twice. An `exact` drawing begins another
- * geometry behind each warp. In one that is not exact, a warp that shrinks (two neighbours of the
- * output more than 1.25 pixels apart) gets its canvas resampled to about the output's density
- * first, by the box's filter, which antialiases: a composed rotation and crop reads, decodes and
- * resizes just what it shows.
- * A tile (sl_draw_tile) that is not turned or sheared in the end is put back to a box, its edges
- * rounded to pixels, and what belongs to it follows that: neighbours have one edge, and still do.
- * Where warps are composed, what an earlier canvas cut off stays cut off (sl_warp.frames).
- * Coordinates are continuous, as in mapping.h. What belongs to the picture is followed step by step
- * (trail.h). Labels of its pixels have a drawing of their own (`labels`), alone or as the twin of
- * the image's: then each step is drawn once, and what changes the geometry goes to both.
+ *   - anything after a warp, and warps themselves, by multiplying matrices: pixels are resampled
+ *     once, where a sequence of library calls would resample twice.
+ * An `exact` drawing begins another geometry after each warp. In one that is not exact, a warp that
+ * shrinks (two neighbours of the output more than 1.25 pixels apart) gets its canvas resampled to
+ * about the output's density first, by the box's filter, which antialiases: a composed rotation and
+ * crop reads, decodes and resizes only the pixels that it shows.
+ * A tile (sl_draw_tile) that ends up neither rotated nor sheared becomes a box again, its edges
+ * rounded to pixels; its labels and shapes follow. So neighbouring tiles still share an edge. Where
+ * warps are composed, what an earlier canvas cut off stays cut off (sl_warp.frames). Coordinates
+ * are continuous, as in mapping.h. Shapes of the image are followed step by step (trail.h). Labels
+ * of its pixels have a drawing of their own (`labels`), alone or as the twin of the image's: then
+ * each step is drawn once, and both get the same geometry.
  * Threads: one owner. Memory: none.
  */
 #ifndef SL_GEOMETRY_H
@@ -35,8 +35,8 @@ typedef struct sl_drawing {
     uint32_t layer;
     uint64_t epoch;
     bool exact;
-    /* Not for the image, but for labels of its pixels: nothing is interpolated, the fill is
-     * `label_fill` everywhere, and steps that only change pixels are left out. */
+    /* True if this draws labels of the image's pixels: nothing is interpolated, the fill is always
+     * `label_fill`, and steps that only change pixels are left out. */
     bool labels;
     uint8_t label_fill[3];
     /* drawing of labels, which gets the same geometry; NULL: there is none */
@@ -89,11 +89,11 @@ typedef struct sl_tile {
 } sl_tile;
 sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile);
 
-/* Begins two blended layers, the first with that fraction. `alone`: only the first exists, and an
- * image of the second is absent. */
+/* Begins two blended layers, the first with fraction `share`. `alone`: only the first exists, and
+ * an image of the second is absent. */
 void sl_draw_blend(sl_drawing *drawing, float share, bool alone);
-/* Begins two layers, of which objects of the second are put over the first, each with that
- * probability. */
+/* Begins two layers: each object of the second is pasted over the first with probability
+ * `chance`. */
 void sl_draw_paste(sl_drawing *drawing, uint64_t key, double chance, bool alone);
 
 /* Adds a border, of the operation "pad"'s modes. */

@@ -3,7 +3,7 @@
  * mapping: the pixels of an image that an output shows; input of the decoder and the resampler.
  *
  * Purpose: a box, kept in whole numbers so that nothing is rounded: `source` is resampled to a
- * virtual raster of virtual_width x virtual_height, of which the output shows the window at
+ * virtual raster of virtual_width x virtual_height; the output shows the raster's window at
  * (window_x, window_y), flipped. Coordinates are continuous: pixel (i, j) covers [i, i + 1) x [j, j
  * + 1), its centre is (i + 0.5, j + 0.5). Window coordinates are signed: with padding the window
  * reaches outside the raster, and shows black there. Rotations and shears are warps of a box's
@@ -31,7 +31,7 @@ typedef struct sl_mapping {
 
 /*
  * One axis of a box: [box_start, box_start + box_size) (reals) over pixels [limit_start, limit_end)
- * is resampled to `virtual_size` outputs, of which [first, first + outputs) are made.
+ * is resampled to `virtual_size` outputs; only [first, first + outputs) are computed.
  */
 typedef struct sl_axis {
     double box_start, box_size;

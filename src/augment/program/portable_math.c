@@ -113,8 +113,8 @@ static twofold twofold_divide(twofold a, twofold b)
     return sum_of(quotient, rest / b.high);
 }
 
-/* 1 - x^2 / (b (b + 1)) + ..., of which b is 1 for the cosine and 2 for sin x / x. The last terms
- * are so small that one part is enough for them. */
+/* Returns 1 - x^2 / (b (b + 1)) + ...: with b = 1 the cosine, with b = 2 sin x / x. The last terms
+ * are so small that one double is enough for them. */
 static twofold turn_series(twofold square, int b)
 {
     const twofold one = {1, 0};

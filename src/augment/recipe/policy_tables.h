@@ -2,9 +2,9 @@
 /*
  * policy_tables: the sub-policies of AutoAugment. A part has a probability and a level of 0 to 10,
  * which torchvision and timm each translate in their own way (policy.c, policy_timm.c); a level is
- * 0 where the operation has none. Sources: arXiv 1805.09501, of which torchvision's "imagenet" and
- * timm's "original" are the same list; torchvision/transforms/autoaugment.py;
- * timm/data/auto_augment.py. Threads: constants.
+ * 0 where the operation has none. Sources: arXiv 1805.09501 (torchvision's "imagenet" and timm's
+ * "original" are the same list); torchvision/transforms/autoaugment.py; timm/data/auto_augment.py.
+ * Threads: constants.
  */
 #ifndef SL_POLICY_TABLES_H
 #define SL_POLICY_TABLES_H

@@ -5,8 +5,8 @@
  * Purpose: sluice_augment is a plain value, a list of steps (augment/recipe/steps.h) in the order
  * in which they are drawn; the steps of a group follow it. sl_draw turns (recipe, key, image size)
  * into the program of that sample: a pure function. Invariant: a list that sl_recipe_check accepts
- * has a size that does not depend on the image, or that of its batch (sl_draw_key). Memory: none
- * except the functions of native steps (native.h), which a copy holds, too (sl_recipe_hold).
+ * has a size that does not depend on the image, or that of its batch (sl_draw_key). Memory: only
+ * the functions of native steps (native.h), which a copy holds, too (sl_recipe_hold).
  * Threads: pure.
  */
 #ifndef SL_RECIPE_H
@@ -40,14 +40,14 @@ struct sluice_augment {
 };
 
 /*
- * Adds a step to the open group; a converting or mixing one, of which there is one each, at the
- * end. `count` arguments are given, the rest have their defaults. INVALID: out of range, or the
- * size would depend on the draw; STATE: too many steps or operations. The recipe is unusable then:
- * its error, if it is the first, is "`call`: why".
+ * Adds a step to the open group, or, for the one converting and the one mixing step, at the end.
+ * `count` arguments are given, the rest have their defaults. INVALID: out of range, or the size
+ * would depend on the draw; STATE: too many steps or operations. A failure makes the recipe
+ * unusable; its first error is "`call`: why".
  */
 sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
                             const double *arguments, uint32_t count);
-/* Opens a group: following steps are in it, until it is closed. */
+/* Opens a group: steps are added to it until sl_recipe_end. */
 sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
                               const double *arguments, uint32_t count);
 sluice_status sl_recipe_end(sluice_augment *recipe);
@@ -92,8 +92,8 @@ typedef struct sl_draw_key {
     bool any_size;          /* accepts a recipe whose size depends on the image */
 } sl_draw_key;
 
-/* Returns the number of samples of a row in that epoch, its own one included; and the most, in
- * any. */
+/* Returns the number of samples of a row in that epoch, including its own; and the maximum of all
+ * epochs. */
 uint32_t sl_recipe_members(const sluice_augment *recipe, uint64_t epoch);
 uint32_t sl_recipe_members_most(const sluice_augment *recipe);
 /* Returns the number of those in a layer: the tiles of a mosaic; and whether there is ever a second

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steps_mosaic: rows of images of several samples, of the YOLO family (ultralytics,
- * data/augment.py). Drawn for each of them by the same random numbers: the draw is this image's
- * place. Pure.
+ * data/augment.py). Each image is drawn with the same random numbers; the draw is its place. Pure.
  *
- * Of four, each is fitted into size x size as ultralytics loads it (int(ceil()) of the shorter
- * side), with one corner at a point drawn uniformly from the middle half of the canvas. Of nine,
- * they fill the cells of a grid of three by three, and next to the middle one, of which the canvas
- * shows a window of two cells a side, drawn uniformly; ultralytics uses the sizes of the earlier
- * images instead. Without a mosaic, the row's own image is letter-boxed in the middle of the
- * canvas: a warp after it, and the crop of its middle, then equal ultralytics' RandomPerspective
- * with and without its border.
+ * Each image is fitted into size x size as ultralytics loads it (int(ceil()) of the shorter side).
+ * Four images meet at a point drawn uniformly from the middle half of the canvas. Nine images lie
+ * in a grid of three by three cells, each against the middle cell; the canvas shows a window of two
+ * cells a side, drawn uniformly. ultralytics places them by the sizes of the earlier images
+ * instead. Without a mosaic, the row's own image is letter-boxed in the middle of the canvas: a
+ * warp after it, and the crop of its middle, then equal ultralytics' RandomPerspective with and
+ * without its border.
  */
 #include "error.h"
 #include "step_row.h"
