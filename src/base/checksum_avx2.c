@@ -24,7 +24,7 @@ void sl_copy_past(uint8_t *to, const uint8_t *from, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += 128) {
         const __m256i *source = (const __m256i *)(const void *)(from + at);
-        __builtin_prefetch(from + at + bytes); /* behind the end is no fault */
+        __builtin_prefetch(from + at + bytes); /* never faults, even past the end */
         __builtin_prefetch(from + at + bytes + 64);
         __m256i *target = (__m256i *)(void *)(to + at);
         const __m256i a = _mm256_loadu_si256(source);

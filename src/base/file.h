@@ -3,7 +3,7 @@
  * file: whole-or-error reads and writes of plain files, for code that may block.
  *
  * Purpose: EINTR, short transfers and transient errors are handled once, here, and every failure
- * names file, offset and errno; also the identity that tells a file from a later one at its path.
+ * names file, offset and errno; also identifies a file, to detect another one at its path later.
  * For the library's own files: io/store.h opens the files of datasets.
  *
  * Threads: pure except for the descriptors.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The library's heap. Any thread: counters are relaxed atomics; a limit belongs to the threads that
- * work under it and is charged the allocator's usable size, so that a free returns exactly what was
- * taken.
+ * work under it and is charged the allocator's usable size, so that a free returns exactly the
+ * bytes charged.
  */
 #include "memory.h"
 

@@ -35,7 +35,7 @@ typedef struct opener {
 static void open_many_work(opener *o)
 {
     for (;;) {
-        /* relaxed: what the jobs work on was there before the threads */
+        /* relaxed: thread creation already publishes the jobs' data */
         const uint32_t number = atomic_fetch_add_explicit(&o->next, 1, memory_order_relaxed);
         if (number >= o->count) {
             return;

@@ -7,9 +7,9 @@
  * the reset unmaps unless sl_scratch_keep allows to keep it; address space, too, is limited to what
  * an image needed. A mapping counts as an allocation (memory.h), memory taken from it does not.
  * Invariants: pointers are 64-byte aligned and valid until the next reset (or release to a mark);
- * at least 64 readable bytes follow each allocation. Whether the limit refuses a request depends
- * only on what was taken since the reset; more than the limit is never in memory. A refusal by the
- * system is a shortage (memory.h). Threads: one owner thread.
+ * at least 64 readable bytes follow each allocation. Whether a request exceeds the limit depends
+ * only on the bytes taken since the reset, and no more than the limit is ever in memory. If the
+ * system has no memory, that is a shortage (memory.h). Threads: one owner thread.
  */
 #ifndef SL_SCRATCH_H
 #define SL_SCRATCH_H
@@ -37,8 +37,8 @@ typedef struct sl_scratch {
 
 /* Opens scratch memory of at most `limit` bytes; the smaller of both is kept. Errors: NOMEM. */
 sluice_status sl_scratch_open(sl_scratch *scratch, size_t limit, size_t keep, sluice_error *error);
-/* Makes resets keep the mappings, as long as they are at most `most` bytes: for equally large
- * images, each of which would otherwise be mapped, and its pages cleared, again. */
+/* Makes resets keep the mappings, as long as they are at most `most` bytes: otherwise each of
+ * several equally large images would map, and clear, its pages again. */
 void sl_scratch_keep(sl_scratch *scratch, size_t most);
 void sl_scratch_close(sl_scratch *scratch);
 /* Returns memory of undefined contents; NULL if the limit would be exceeded, or the system has no

@@ -78,7 +78,7 @@ void sl_trace_write(const sluice_trace_event *event)
     if (atomic_load_explicit(&sl_trace_on, memory_order_seq_cst)) {
         trace_append(event);
     }
-    /* Release: stop's last load of `writers` comes after what was written. */
+    /* Release: when stop sees the count fall, it sees the event, too. */
     atomic_fetch_sub_explicit(&writers, 1, memory_order_release);
 }
 

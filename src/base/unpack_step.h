@@ -5,7 +5,7 @@
 
 #include "view.h"
 
-/* Input, and space for output: both advance by what was used. */
+/* Input, and space for output: both advance by the bytes used. */
 typedef struct sl_unpack_step {
     sl_bytes in;
     uint8_t *to;

@@ -107,8 +107,8 @@ typedef struct sl_value {
     double number;
     sl_bytes bytes;                         /* images, tensors, bytes, texts */
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors */
-    /* tensors of which only a box was read (subvolume.h): the shape of the whole tensor, while
-     * `shape` is that of `bytes`; NULL: they are whole */
+    /* tensors read in part (subvolume.h): the shape of the whole tensor, while `shape` is that of
+     * `bytes`; NULL: they are whole */
     const uint64_t *whole;
 } sl_value;
 
@@ -129,15 +129,15 @@ typedef struct sl_document_piece {
 
 #define SL_VALUES_ALL  UINT64_MAX
 #define SL_VALUES_ROOM 4096
-/* Where the bytes of a field are wanted, all `bytes` of them. A reader that checks them may copy
- * them there on the way; the value's bytes are there then. */
+/* The place where the caller wants all `bytes` bytes of a field. A reader that checks them may copy
+ * them to `to` on the way; the value then points there. */
 typedef struct sl_copy_wish {
-    uint8_t *to; /* NULL: there is no wish */
+    uint8_t *to; /* NULL: no wish */
     uint32_t field;
     size_t bytes;
 } sl_copy_wish;
 
-/* The values of one sample. Made once for many samples: zeroed, and ended by sl_values_end. */
+/* The values of one sample. Reused for many samples: zeroed once, released by sl_values_end. */
 typedef struct sl_values {
     uint64_t wanted; /* bit i: field i is wanted; the others need not be filled */
     sl_copy_wish copy;

@@ -41,8 +41,8 @@ typedef struct sl_chunk_progress {
 } sl_chunk_progress;
 
 /*
- * Reads all chunks, and removes damaged ones. Errors as above; `work` counts what was done until
- * then.
+ * Reads all chunks, and removes damaged ones. Errors as above; `work` also counts the chunks done
+ * before an error.
  */
 sluice_status sl_chunk_list_verify(const char *folder, const sl_chunk_progress *progress,
                                    sl_chunk_work *work, sluice_error *error);

@@ -73,7 +73,7 @@ typedef struct sl_column_request {
     sluice_cut cut;
     int64_t pad;
     sl_document_rule rule;           /* PACKED */
-    char mask[SL_FIELD_NAME_BYTES];  /* PACKED: field of what is trained; "": none */
+    char mask[SL_FIELD_NAME_BYTES];  /* PACKED: field that selects elements; "": none */
     char media[SL_FIELD_NAME_BYTES]; /* PACKED: a second field of the documents; "": none */
     uint64_t per_token, media_length;
 } sl_column_request;
@@ -173,7 +173,7 @@ struct sl_column {
     sl_beside crowds;  /* likewise, and BOXES */
     sl_beside mask;    /* PACKED */
     sl_beside media;   /* PACKED */
-    uint8_t fill[8];   /* value outside an image, as an element; zero but for a MASK */
+    uint8_t fill[8];   /* value outside an image, as an element; zero except for MASK */
     /* IMAGE: orientation in which it is decoded, AUTO: the decoder's choice; columns that follow
      * one: orientation of the annotation, AUTO: as decoded, or of a MASK as its size shows */
     sluice_orientation orientation;

@@ -13,7 +13,7 @@
 typedef struct sl_natural_column {
     sluice_column_kind kind; /* 0: the field has none */
     const char *name;        /* lives as long as the fields; NULL: another field's column has it */
-    /* image of which this IMAGE is a mask, which is refused; NULL: it is not one */
+    /* the image that this IMAGE is a mask of, so that it has no default; NULL: not a mask */
     const sl_field *picture;
 } sl_natural_column;
 

@@ -85,7 +85,7 @@ static const sl_column *boxes_of(const sl_column_set *set, const sl_column *lead
     return NULL;
 }
 
-/* Returns whether two columns have the same boxes, regardless of which they keep. */
+/* Returns whether two columns read the same boxes, even if they keep different ones. */
 static bool are_same_boxes(const sl_column *a, const sl_column *b)
 {
     if (a == NULL || b == NULL) {

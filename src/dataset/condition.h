@@ -20,7 +20,7 @@
 
 typedef struct sl_condition sl_condition;
 
-/* Parses a condition. Errors: INVALID (says what is wrong, and at which character), NOMEM. */
+/* Parses a condition. Errors: INVALID (with the cause and the character's number), NOMEM. */
 sluice_status sl_condition_make(sl_condition **condition, const char *text,
                                 const sl_dataset *dataset, sluice_error *error);
 void sl_condition_close(sl_condition *condition); /* NULL is a no-op */

@@ -240,8 +240,8 @@ struct sl_dataset {
     uint32_t depth;      /* for datasets over others: one more than theirs; 0: a format's */
     const sl_mix *mix;   /* its own order, which an epoch is a part of; NULL */
     /*
-     * Data without a checksum, regardless of what is found in it; set by the format. Images that
-     * are files are left to the code that looks at them.
+     * Data that has no checksum, whatever the data is; set by the format. Not for images that are
+     * files: verify adds those when it reads them.
      */
     sl_unchecked unchecked;
     /*
@@ -313,9 +313,9 @@ typedef struct sl_format {
      */
     bool (*find_split)(const char *path, const char *wanted, char *place);
     /*
-     * For formats whose folders have several files, of which one is opened: chooses the file of a
-     * split, by its number, and counts other files of that split in `passed`. INVALID, with the
-     * names. NULL: no such choice.
+     * For formats that open one of several files in a folder: chooses the file of a split, by its
+     * number, and counts other files of that split in `passed`. INVALID, with the names. NULL: no
+     * such choice.
      */
     sluice_status (*choose_split)(const char *const *paths, uint32_t count, const char *wanted,
                                   uint32_t *number, sl_omissions *passed, sluice_error *error);
@@ -524,12 +524,12 @@ void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const s
                      sluice_error *error);
 /*
  * Returns UNSUPPORTED for a dataset that can only be read front to back (info.front_to_back), for
- * callers that need another order. Names one of its compressed files and says what is impossible,
- * and that packing the dataset or keeping it unpacked helps.
+ * callers that need another order. The error names one of its compressed files and `what` is
+ * impossible, and advises to pack the dataset or keep it unpacked.
  */
 sluice_status sl_dataset_check_order(const sl_dataset *dataset, const char *what,
                                      sluice_error *error);
-/* Reports a refusal of bytes that begin at `offset` of an object; returns its status. */
+/* Reports an error in bytes that begin at `offset` of an object; returns its status. */
 sluice_status sl_dataset_refuse(const sl_dataset *dataset, uint32_t object, uint64_t offset,
                                 sl_refusal refusal, sluice_error *error);
 

@@ -24,7 +24,7 @@ enum { LENGTHS_RUN = 4096, LENGTHS_LOOK = 256 };
 
 typedef struct length_reader {
     const sl_dataset *dataset;
-    bool joined; /* true for joined datasets, some of which may have to be read */
+    bool joined; /* true for joined datasets: some parts may have to be read */
     pthread_mutex_t mutex;
     sl_unreadable *unreadable; /* NULL: unreadable samples are errors; guarded by `mutex` */
 } length_reader;

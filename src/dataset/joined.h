@@ -11,8 +11,8 @@
  * mapped by the part's map. Maps of nested joined datasets are composed. Walk of a sample: locate
  * asks the part for the place of sample index - first, and converts its object's number; the
  * object's bytes are read like any other's; learn and unpack pass them to the part with its own
- * numbers, and the values' buffer is told whose tags it holds from then on. Memory: about 100 bytes
- * per part. Threads: as for any dataset. Ownership: holds a reference to each.
+ * numbers, and mark the values' buffer with the part whose tags it now holds. Memory: about 100
+ * bytes per part. Threads: as for any dataset. Ownership: holds a reference to each.
  */
 #ifndef SL_JOINED_H
 #define SL_JOINED_H

@@ -178,7 +178,7 @@ static sluice_status agree_on_meaning(sl_field *fields, uint32_t count, sl_datas
     const bool annotated = is_annotated(fields, count);
     uint32_t turned = SL_FIELD_NONE;
     if (parts[number]->fields == parts[0]->fields) {
-        return SLUICE_OK; /* subsets of one dataset, of which there may be thousands */
+        return SLUICE_OK; /* subsets of one dataset; there may be thousands */
     }
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t own = sl_dataset_field(parts[number], fields[i].name);
@@ -369,7 +369,7 @@ sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice
             continue;
         }
         first = first < count ? first : i;
-        /* subsets of one dataset, of which there may be thousands, share theirs */
+        /* subsets of one dataset share theirs; there may be thousands */
         if (!sl_share_classes(parts[i], parts[first])) {
             status = compare_classes(parts[i], i, parts[first], first, error);
         }

@@ -61,7 +61,7 @@ static sluice_status listed_locate(const sl_dataset *dataset, uint64_t index, sl
 }
 
 /*
- * Takes one of a sample's files, the first of which is its image. `part` counts the existing files.
+ * Takes one of a sample's files; the first is its image. `part` counts the existing files.
  */
 static sl_refusal listed_take_file(const sl_bytes bytes, uint32_t count, uint32_t part,
                                    sl_value *value)

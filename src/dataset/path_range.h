@@ -4,9 +4,9 @@
  *
  * Purpose: numbers between two dots, both ends included, with as many digits as the first one if it
  * begins with a 0, like in shells. A path may have several ranges; the last one varies fastest. A
- * path that exists is itself, whatever its name. The store is told to expect the names of a range
- * (sl_store_expect), so the caller opens a scope around this. Threads: pure, except for file
- * lookups. Ownership: sl_path_list_free.
+ * path that exists is never expanded. The store expects the names of a range (sl_store_expect), so
+ * the caller opens a scope around this. Threads: pure, except for file lookups. Ownership:
+ * sl_path_list_free.
  */
 #ifndef SL_PATH_RANGE_H
 #define SL_PATH_RANGE_H

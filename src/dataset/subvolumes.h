@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * subvolumes: a dataset's samples, of which only the parts of tensors that a loader takes are read.
+ * subvolumes: a dataset's samples, read only as far as a loader takes parts of their tensors.
  *
  * Purpose: the samples and their numbers are those of the base. A random part of a tensor follows
  * from (seed, epoch, sample, repetition) and the tensor's shape (subvolume.h), so it is drawn when

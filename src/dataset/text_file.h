@@ -4,8 +4,8 @@
  *
  * Purpose: readers of labels and lists parse UTF-8. A UTF-8 byte order mark is skipped; a text in
  * UTF-16 or UTF-32 causes an error that names its encoding, and is never misread. foreign.h
- * recognises encodings too, but for files of any kind, and requires more evidence, since numbers
- * may begin with such bytes. Here the file is known to be text: a mark alone, or one or two wide
+ * recognises encodings too, but in files of any kind, and requires more evidence, since numbers may
+ * begin with such bytes. Here the file is known to be text: a mark alone, or one or two wide
  * letters, are enough. Other files that are not text are left to foreign.h. Threads: pure.
  * Ownership: sl_text_file_close.
  */

@@ -16,7 +16,7 @@ typedef struct sl_unchecked {
     char text[SLUICE_UNCHECKED_BYTES];
 } sl_unchecked;
 
-/* Adds a phrase, which must not contain "; ", unless it is already there. */
+/* Adds a phrase, which must not contain "; "; a duplicate is not added. */
 void sl_unchecked_add(sl_unchecked *unchecked, const char *phrase);
 /* Adds all phrases of another. */
 void sl_unchecked_join(sl_unchecked *unchecked, const sl_unchecked *other);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warnings: collects sentences that a caller should read once, and that do not end anything.
+ * warnings: collects sentences that a caller should read once; they are not errors.
  *
  * Purpose: a duplicate is not added, and neither is a sentence beyond the last slot, or without
  * memory. Threads: one owner at a time. Memory: heap, from the first sentence to sl_warnings_close.
@@ -20,8 +20,8 @@ typedef struct sl_warnings {
 } sl_warnings;
 
 /*
- * Adds a sentence in lower case, without a full stop: what is wrong, then what to write. It is made
- * safe to print, and option marks (option_text.h) become the C names.
+ * Adds a sentence in lower case, without a full stop: the problem, then its remedy. It is made safe
+ * to print, and option marks (option_text.h) become the C names.
  */
 void sl_warnings_add(sl_warnings *warnings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

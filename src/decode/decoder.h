@@ -119,8 +119,8 @@ sluice_status sl_decoder_decode_scaled(sl_decoder *decoder, sl_rect need, uint32
  * image and denominator. Must be called before the first decode. */
 uint64_t sl_decoder_work(const sl_decoder *decoder, sl_rect need, uint32_t denominator);
 
-/* Reads steps [first, first + count) of what was opened last, by either call, without gaps; the
- * codec must have values. Validity and errors as of decode. */
+/* Reads steps [first, first + count) of the values opened last, by either open function, without
+ * gaps; the codec must have values. Validity and errors as of decode. */
 sluice_status sl_decoder_values(sl_decoder *decoder, uint64_t first, uint64_t count,
                                 const uint8_t **values, sluice_error *error);
 

@@ -2,12 +2,12 @@
 /*
  * png_rows: the rows of a PNG, unpacked by zlib in groups of up to 64 KiB, and unfiltered.
  *
- * Purpose: libpng asks zlib for one row at a time, a good part of which is unpacked by its slow
- * loop, and filters pixel by pixel, which a label map, flat for most of a row, does not need
+ * Purpose: libpng asks zlib for one row at a time, so that zlib's slow loop unpacks a good part of
+ * it. libpng also filters pixel by pixel, which a label map, flat for most of a row, does not need
  * (png_rows.c). Used for PNGs that are not interlaced, with pixels of one or two bytes
  * (sl_png_rows_takes): label maps, depth, palettes, grey; and for larger pixels in rows above 256
- * KiB, where libpng cannot limit what follows the last row. libpng filters other pixels with
- * vectors, and decodes all others. Each chunk's checksum is checked before its first byte is
+ * KiB, where libpng cannot limit the data after the last row. libpng filters other pixels with
+ * vectors, and decodes all other PNGs. Each chunk's checksum is checked before its first byte is
  * unpacked. Filters: those of the PNG specification (W3C, 2003), section 9.
  *
  * Threads: one owner.

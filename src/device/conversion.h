@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conversion: what remains to be done with a batch of bytes on the device.
+ * conversion: the remaining steps for a batch of bytes on the device.
  *
  * Purpose: workers deliver 8-bit RGB, channels last, so that the fewest bytes cross the bus; the
  * device mirrors, normalises, casts and lays out. Every sample v of channel c becomes fmaf(v,
- * scale[c], bias[c]) in binary32, rounded to nearest even for narrower dtypes, bit for bit what
+ * scale[c], bias[c]) in binary32, rounded to nearest even for narrower dtypes, with the bits that
  * augment/canvas/apply.h makes on the host; u8 is copied. No result may be infinite or NaN. A byte
  * of flags for each row (image) says whether it is mirrored left to right, or is empty and becomes
- * all zeros, whatever its bytes are. Rows that are mixed with a partner (MixUp, CutMix) are mixed
- * as well, each mirrored by itself before, with the bits of augment/canvas/mix_rows.h. Immutable;
- * plain data.
+ * all zeros. Rows with a partner (MixUp, CutMix) are mixed, too, each mirrored on its own first,
+ * with the bits of augment/canvas/mix_rows.h. Immutable; plain data.
  */
 #ifndef SL_CONVERSION_H
 #define SL_CONVERSION_H
@@ -28,13 +27,13 @@ size_t sl_conversion_row_bytes(const sl_conversion *conversion);
 
 enum { SL_ROW_MIRROR = 1, SL_ROW_ZERO = 2 };
 
-/* What is mixed into a row. */
+/* How a row is mixed with its partner row. */
 typedef struct sl_conversion_mixing {
     /* A row that is not zero, or the row itself: nothing is mixed. Always below the array's number
      * of rows: a dropped slot may be converted with what an earlier batch left there, or with unset
      * values. */
     uint32_t partner;
-    float weight; /* the row's own share */
+    float weight; /* fraction of the row's own samples */
     /* The box whose samples are the partner's. Width 0: all samples are mixed by weight instead.
      * Height 0 but not width 0: nothing is mixed. */
     uint16_t left, top, right, bottom;
