@@ -21,8 +21,8 @@ typedef struct sl_found {
 } sl_found;
 
 /*
- * `found` is zeroed. Errors: INVALID (two formats; several files, one of which must be named), IO,
- * NOMEM.
+ * `found` is zeroed. Errors: INVALID (two formats; several files, so that the caller must name
+ * one), IO, NOMEM.
  */
 sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *error);
 /* Releases `found`, which may be zero-initialised. */
@@ -32,7 +32,7 @@ void sl_found_close(sl_found *found);
 sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error);
 /*
  * Finds where to open a split of a folder that has no splits itself: its only sub-folder, if that
- * is a dataset or contains split folders. Writes that path. END: there is none. Errors: INVALID if
+ * is a dataset or contains split folders. Writes that path. END: none qualifies. Errors: INVALID if
  * several sub-folders qualify; the text names them.
  */
 sluice_status sl_folder_find_inner_split(const sl_found *found, const char *path,

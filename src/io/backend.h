@@ -159,9 +159,9 @@ extern const sl_backend_ops sl_backend_uring, sl_backend_pread;
  */
 sluice_status sl_backend_remote(sl_backend **backend, sl_backend *inner,
                                 const sl_backend_config *config, sluice_error *error);
-/* The following are for the owner of a backend that sl_backend_remote made. */
-/* Returns how many bytes between two wanted ranges cost less than another request, by what was
- * measured of the host that most bytes came from. */
+/* The functions below take a backend that sl_backend_remote made. */
+/* Returns the largest gap between two wanted ranges that is cheaper to read than another request,
+ * as measured on the host that most bytes came from. */
 uint64_t sl_backend_remote_gap(sl_backend *backend);
 /* Returns a number that differs if a remote read came back meanwhile. */
 uint64_t sl_backend_remote_progress(const sl_backend *backend);

@@ -550,7 +550,7 @@ static sluice_status charge_tables(sl_fetch *fetch, sluice_error *error)
     if (!sl_budget_take(budget, bytes)) {
         return sl_error_set(error, SLUICE_NOMEM, "io",
                             "%llu bytes for tables of items would exceed the memory budget of %llu "
-                            "bytes, of which %llu are in use",
+                            "bytes (%llu in use)",
                             (unsigned long long)bytes, (unsigned long long)budget->limit,
                             (unsigned long long)sl_budget_used(budget));
     }

@@ -10,8 +10,8 @@
  * _restart, _get_stats, _resident, _memory, _present.
  *
  * Parts: inbox (requests of other threads), window (wanted items), requests (reads in the making),
- * read_buffers (their memory), retry (failed reads), resident (a copy in memory), objects and
- * backend (what is read, and how). This header and its .c files put them together.
+ * read_buffers (their memory), retry (failed reads), resident (a copy in memory), objects (the
+ * files) and backend (their readers). This header and its .c files put them together.
  *
  * A thread of its own opens files (openers.h). An open is in flight like a read: it can stall, and
  * be left behind.

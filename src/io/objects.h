@@ -59,7 +59,7 @@ typedef struct sl_object_names {
      * SL_OBJECT_FILES_MAX, or 0: it is the file that `path` names, with nothing added to its bytes.
      * NULL: all are. */
     uint32_t (*files)(void *ctx, uint32_t object);
-    /* Writes the path of one of those files, the first of which is `path`. Set if `files` is. */
+    /* Writes the path of one of those files; the first file's is `path`. Set if `files` is. */
     sluice_status (*file_path)(void *ctx, uint32_t object, uint32_t file, char *path, size_t bytes);
 } sl_object_names;
 

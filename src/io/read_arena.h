@@ -2,8 +2,8 @@
 /*
  * read_arena: buffers for reads, cut from one slab as runs of 16 KiB units.
  *
- * Purpose: samples from 2 KB to many MB without an allocation each and within a fixed budget.
- * First fit over a bitmap. A run may be shortened after the read tells the true size.
+ * Purpose: holds samples from 2 KB to many MB within a fixed budget, without an allocation for
+ * each. First fit over a bitmap. A run may be shortened once the read has revealed the true size.
  * Threads: take, trim by the fetch thread; give from any thread. Lock: its own mutex.
  * Invariants: runs never overlap; base is 16 KiB-aligned (so 4096-aligned, for O_DIRECT); free
  * units + units in runs = all units.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read_pieces: reads ranges of a file, back to back, through the page cache.
+ * read_pieces: reads ranges of a file into adjacent memory, through the page cache.
  *
- * Purpose: rows of a volume are some hundred bytes each, thousands of them, with gaps of as much
- * between them. A gap of at most a page (SL_PIECE_GAP_BYTES) is in pages that are read from the
- * storage anyway, so many such runs are one call, which writes the gaps to memory that is ignored:
- * a call for each run takes four times as long. Bytes of gaps are not counted as read.
+ * Purpose: rows of a volume are some hundred bytes each, thousands of them, with gaps of a similar
+ * size between them. A gap of at most a page (SL_PIECE_GAP_BYTES) is in pages that are read from
+ * the storage anyway, so one call reads many such runs, and writes the gaps to memory that is
+ * ignored: one call per run takes four times as long. Bytes of gaps are not counted as read.
  *
  * While pieces are in the page cache they are read without waiting. At the first one that is not,
- * the kernel is told of all remaining ones, so that the storage works on them at once and does not
- * read ahead after each. Threads: blocks; any.
+ * all remaining ones are announced to the kernel, so that the storage reads them in parallel,
+ * without read-ahead after each. Threads: blocks; any.
  */
 #ifndef SL_READ_PIECES_H
 #define SL_READ_PIECES_H

@@ -134,7 +134,7 @@ void sl_store_expect(const char *prefix, uint64_t names)
     }
 }
 
-/* ---- what is at an address ---- */
+/* ---- looking up addresses ---- */
 
 int sl_store_stat(const char *path, sl_store_facts *facts)
 {

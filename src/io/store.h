@@ -148,7 +148,7 @@ extern const sl_store sl_store_local, sl_store_http, sl_store_https, sl_store_s3
 
 const sl_store *sl_store_of(const char *path);
 
-/* ---- what is at an address ---- */
+/* ---- looking up addresses ---- */
 
 /*
  * Sets the reason, in words ("403 AccessDenied, as profile research"), why the last call of a row

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * window: what is wanted. Pure: no threads, no locks, no reading.
+ * window: the wanted items and their states. Pure: no threads, no locks, no reading.
  *
- * Purpose: a want is one item from being asked for to being delivered. The window holds those of
- * the sequence, at most `lookahead` past the oldest undelivered one, and some inserted ones; says
- * which is to be read next and with which neighbours, and which may be delivered. Life of a want:
+ * Purpose: a want is one item, from its request to its delivery. The window holds the wants of the
+ * sequence, at most `lookahead` past the oldest undelivered one, and some inserted ones. It chooses
+ * which one to read next, with which neighbours, and which may be delivered. Life of a want:
  *
  *     FREE -> WANTED -> READING -> READY  -> FREE (delivered)
  *                ^__________|   -> FAILED -> FREE (delivered)
  *
  * and back to WANTED when a merged read is split, when an object turns out larger than guessed, and
- * when a lookup has told where the item really is. Inserted items come first, then the oldest.
- * Credit: items numbered below it may be delivered; those that are inserted, always. With a spread
- * it counts in the order in which items are due.
+ * when a lookup has found the item's place. Inserted items come first, then the oldest.
+ * Credit: items numbered below it may be delivered; inserted ones always may. With a spread, the
+ * credit counts in the order in which items are due.
  * Invariants: base <= credited <= asked <= base + lookahead (credited counts items that exist);
  * below `head` nothing is WANTED; `order` holds just the WANTED ones that may be merged, by object,
  * pass and offset. Every function that changes something expects a want in the state it names.
@@ -64,8 +64,8 @@ typedef struct sl_window {
     uint64_t head;
     uint64_t credit, credited; /* credited: all below were checked since the credit rose */
     uint64_t delivered;        /* items of the sequence */
-    /* ring of `due_room`: the want of each `due`, NONE: not requested, or delivered; NULL: there
-     * is no spread */
+    /* ring of `due_room`: the want of each `due`, NONE: not requested, or delivered; NULL: without
+     * a spread */
     uint32_t *dues;
     uint32_t due_capacity;
 } sl_window;
@@ -96,8 +96,8 @@ static inline bool sl_window_is_insert(const sl_window *window, uint32_t index)
 
 /* Returns the want to read next; NONE. */
 uint32_t sl_window_next(sl_window *window);
-/* Returns the range to read for WANTED `index`: itself, or with `merge` as many neighbours as the
- * limits allow, those behind it first. */
+/* Returns the range to read for WANTED `index`: alone, or with `merge` as many neighbours as the
+ * limits allow, following ones first. */
 sl_span sl_window_span(const sl_window *window, uint32_t index, bool merge);
 /* Makes the span's wants READING: a list (`next`) that ends in NONE. */
 uint32_t sl_window_take(sl_window *window, uint32_t index, const sl_span *span);

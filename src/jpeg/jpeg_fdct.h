@@ -50,8 +50,8 @@ enum { SL_FDCT_CONST_BITS = 13, SL_FDCT_PASS1_BITS = 2 };
 
 /*
  * What an input adds to an output, times 2^13, after sums and differences of inputs i and 7 - i:
- * even outputs are made of t12 and t13, odd ones of the differences d0..d3 (of inputs i and 7 - i),
- * of which outputs 7 and 3, and 5 and 1, share a part made of d3 + d1 and d2 + d0.
+ * even outputs use t12 and t13, odd ones the differences d0..d3 (of inputs i and 7 - i). Outputs 7
+ * and 3 share a term of d3 + d1 and d2 + d0; so do outputs 5 and 1.
  */
 enum {
     SL_FDCT_OUT2_T13 = 10703,

@@ -141,7 +141,7 @@ static bool try_interval(const sl_jpeg_subject *s, uint32_t interval, sl_jpeg_co
     return true;
 }
 
-/* Does the same with the wanted interval, or without any if that is no slower. */
+/* Does the same with the wanted interval if that is faster, else without intervals. */
 static bool jpeg_form_choose_interval(const sl_jpeg_subject *s, sl_jpeg_codes *own,
                                       sl_jpeg_form *form)
 {

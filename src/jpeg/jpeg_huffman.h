@@ -62,8 +62,8 @@ static inline bool sl_huffman_at_end(const sl_huffman_stream *stream)
 /* Returns the bits read so far. */
 uint64_t sl_huffman_used(const sl_huffman_stream *stream);
 
-/* Decodes until a stream is at the end of its chain; neither may be there at the start. `b` may
- * be NULL. False: a stream has an invalid code, or ran far past its bytes. */
+/* Decodes until one stream reaches the end of its chain; none may start at its end. `b` may be
+ * NULL. False: a stream has an invalid code, or ran far past its bytes. */
 bool sl_huffman_run(sl_simd simd, sl_huffman_stream *a, sl_huffman_stream *b);
 
 #endif

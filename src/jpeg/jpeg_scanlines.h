@@ -39,7 +39,7 @@ sl_rect sl_jpeg_with_margin(j_decompress_ptr cinfo, sl_rect need, uint32_t denom
 /* Returns true for one scan, Huffman-coded, sequential: its rows are read in order. */
 bool sl_jpeg_is_plain(j_decompress_ptr cinfo);
 
-/* Converts `pixels` of 4 bytes as Adobe stores them in JPEG (inverted: 255 is no ink) to RGB.
+/* Converts `pixels` of 4 bytes as Adobe stores them in JPEG (inverted: 255 means no ink) to RGB.
  * Equal to Pillow's Image.open(...).convert("RGB"). */
 void sl_rgb_from_inverted_cmyk(const uint8_t *cmyk, uint8_t *rgb, size_t pixels);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_ycc: rows of RGB to luma and chroma, and chroma of two rows to half of each side, equal to
+ * jpeg_ycc: converts rows of RGB to luma and chroma, and halves chroma in both directions, equal to
  * libjpeg-turbo's conversion (jccolor.c: ITU-R BT.601, 16 bits of fraction) and its downsampling
- * (jcsample.c, h2v2: the mean of four samples, of which halves are rounded down and up in turns).
+ * (jcsample.c, h2v2: the mean of four samples; halves round down and up alternately).
  * Threads: pure. Variants equal the scalar reference bit for bit.
  */
 #ifndef SL_JPEG_YCC_H

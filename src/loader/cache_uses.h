@@ -2,13 +2,13 @@
 /*
  * cache_uses: the chunks of remote objects (caching.h) that a rank reads in an epoch, and when.
  *
- * Purpose: walks an epoch as the feed will, and shows the chunks of each sample to a visitor. A
+ * Purpose: walks an epoch as the feed will, and passes the chunks of each sample to a visitor. A
  * sample's position is its row's number in the epoch on that rank, so positions of all ranks agree
- * in time. Substitutes of bad samples are not known before they are read. Samples of shards whose
- * index is not read yet are placed by their number in the shard, with the chunks on both sides: on
- * average they are there, and after one epoch their places are known. If not even a shard's first
- * sample is known, a use of the whole object is shown. Time: the order's, and a look-up of each
- * sample, about 60 ns together. Threads: any; the feed is only read. Memory: none, except with
+ * in time. Substitutes of bad samples are not known before they are read. If a shard's index is not
+ * read yet, a sample's chunk is estimated from its number in the shard, and the chunks on both
+ * sides are passed, too; after one epoch the places are known. If not even a shard's first sample
+ * is known, a use of the whole object is passed. Time: the order's, and a look-up of each sample,
+ * about 60 ns together. Threads: any; the feed is only read. Memory: none, except with
  * SHUFFLE_SHARDS or level_rows (their own tables).
  */
 #ifndef SL_CACHE_USES_H

@@ -325,7 +325,7 @@ static bool begin_step_locked(sl_feed *feed)
     return true;
 }
 
-/* Once the dataset is resident, steps of which no sample was requested yet take the short path. */
+/* Once the dataset is resident, steps without a requested sample take the short path. */
 static void shorten_locked(sl_feed *feed)
 {
     if (feed->short_from != UINT64_MAX || !feed->running ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * feed: from the plan to rows. The only place that knows which item of the fetch sequence, which
- * slot and which sample belong together.
+ * feed: from the plan to rows. The only module that maps between items of the fetch sequence, slots
+ * and samples.
  *
  * Two cursors walk the same sequence of steps (epoch after epoch, until end_epoch):
  *   ask    one sample at a time, far ahead, on the fetch thread: what to read (by shards, in the
@@ -9,16 +9,16 @@
  *   begin  one step at a time, whenever a slot is empty: where it will go. Beginning a step raises
  *          the fetch credit by the samples in it.
  * A step's number in that sequence is its ticket; tickets of one run are consecutive, and staging
- * hands batches out in their order. `first_ticket` is the run's first.
+ * returns batches in their order. `first_ticket` is the run's first.
  *
- * Rows of several samples: a row may want MEMBERS, its own sample, number 0, and partners of it
- * (plan/partners.h), as many as its epoch's columns make rows of. An order may also give each row a
- * number of members of its own (sl_order_kind.members): they have no partners, and the row is lost
- * as a whole if one of them is bad. Each member is an item of the sequence, a row's one behind the
- * other, and has a job; the row is handed over when the last of them is there. A row that waits
- * never holds the fetch's reserve: what came by the reserve is copied where its row waits for other
- * members, and where it waits for a substitute, since these may have no other memory to come by. A
- * bad member alone is replaced: the others wait for it.
+ * Rows of several samples: a row may want MEMBERS: its own sample, number 0, and its partners
+ * (plan/partners.h), as many as the epoch's columns need. An order may also set each row's number
+ * of members (sl_order_kind.members): they have no partners, and one bad member loses the whole
+ * row. Each member is an item of the sequence, those of a row are consecutive, and each has a job;
+ * the row is passed on when its last member arrives. A waiting row never holds the fetch's reserve:
+ * a member that was read into the reserve is copied while its row waits for other members or for a
+ * substitute, since these may have no other memory to be read into. Only a bad member itself is
+ * replaced; the others wait for the substitute.
  *
  * Walk of one sample: ask (and learn, when an index entry had to be read) -> fetch reads -> deliver
  * (fetch thread; its slot is begun, or there would be no credit) -> its job, in a task for the
@@ -31,16 +31,17 @@
  * sample is in an episode twice (feed_parking.c).
  *
  * The short path: once the whole dataset is in memory (io/resident.h), steps from ticket
- * `short_from` on are not asked for: begin hands their rows to the workers, which find the bytes
- * themselves. A row whose bytes they do not find is inserted into the fetch, whose errors say why.
+ * `short_from` on are not requested: begin passes their rows to the workers, which find the bytes
+ * themselves. A row whose bytes they do not find is inserted into the fetch, whose errors give the
+ * reason.
  *
  * Lock: `mutex` guards both cursors, running, credit and tickets. It may be held while the lock of
  * staging, fetch or the workers' queue is taken, never the other way round; never during reads or
  * decoding. An order may plan a window of documents under it (packing.h), about 1 ms, and a step's
  * rows may be levelled (leveling.h), 0.3 to 0.6 us a row of the global batch. pending[] and what
- * collects tasks belong to the fetch thread. A row's job belongs to the thread that has the
- * row: the fetch thread until its task is submitted, the worker until it is done or inserted again.
- * `waiting` of a row says who has it: whoever brings it to 0 goes on.
+ * collects tasks belong to the fetch thread. A row's job belongs to the thread that has the row:
+ * the fetch thread until its task is submitted, the worker until it is done or inserted again.
+ * `waiting` of a row decides its owner: the thread that brings it to 0 continues with the row.
  */
 #ifndef SL_FEED_H
 #define SL_FEED_H

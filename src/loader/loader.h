@@ -6,9 +6,9 @@
  * and the first error.
  * Threads: start_epoch and next by one consumer thread at a time; the rest from any thread.
  * Lock: `mutex` guards the fields named below and is held for a few instructions only, never while
- * waiting for a stage. A next that gives a batch takes it once, one that gives none not at all.
- * Close, in this order: refuse new calls, wake the consumer, wait until no call is inside, stop the
- * feed (cancel what is not delivered), close fetch (drains reads), close workers, close staging
+ * waiting for a stage. A next that returns a batch locks it once; one that returns none never does.
+ * Close, in this order: reject new calls, wake the consumer, wait until no call is inside, stop the
+ * feed (cancels undelivered items), close fetch (drains reads), close workers, close staging
  * (memory stays for held batches), free.
  */
 #ifndef SL_LOADER_H
@@ -53,7 +53,7 @@ struct sluice_loader {
     uint64_t rows_hash;
     sl_row_maker maker;
     sl_bucketing buckets; /* of aspect ratio; count 0: there are none */
-    sl_shard_set shards;  /* of what is read from front to back; else none */
+    sl_shard_set shards;  /* if they are read front to back */
     sl_feed feed;
     bool feed_open;
     sl_populate populate; /* the memory of the first batch */
@@ -73,7 +73,7 @@ struct sluice_loader {
     bool started; /* an epoch; written by the consumer thread, which reads it without the mutex */
     bool canceled, restoring;
     bool endless;                 /* epoch after epoch, without an end between them */
-    uint64_t epoch, taken, steps; /* of the current epoch; taken: batches handed out */
+    uint64_t epoch, taken, steps; /* of the current epoch; taken: batches returned */
     uint64_t end_ticket;          /* staging's number of the ticket after it */
     sl_plan plan;
     uint64_t restore_epoch, restore_position;

@@ -224,7 +224,7 @@ static const sl_order_table *table_numbered(uint32_t number)
     return NULL;
 }
 
-/* Compares two orders of different kinds, at least one of which has a hash. */
+/* Compares two orders of different kinds; at least one has a hash. */
 static const char *other_kind(const sluice_loader *loader, const sl_cursor *cursor,
                               sl_misfit_text *text)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * row: a worker's whole job: stored bytes in, rows of a batch out.
+ * row: a worker's job: turns stored bytes into rows of a batch.
  *
- * Purpose: where a dataset's records become a batch's rows: unpack (checksum, fields), then each
- * column makes its part of the row, straight in the slot. What is counted, released and reported to
- * others is so once for a task, not for each of its rows.
- * Times: a task's is measured as a whole; which part of it was decoding is measured on its first
- * row, or on all of them while a trace is recorded.
- * Memory: what a sample's values are in (value_buffer.h) and what it is decoded in are a worker's
- * share together. Where that is too little it is tried once more with nothing else in the buffers,
- * so that whether a sample fits depends on the sample alone. Threads: sl_row_run on the workers,
- * each with a row of its own; the maker is immutable except for its counters.
+ * Purpose: unpacks a record (checksum, fields), then lets each column make its part of the row, in
+ * place in the slot. Counters, releases and reports to other threads happen once per task, not per
+ * row.
+ * Times: a task is timed as a whole; its decoding is timed on the first row, or on all rows while a
+ * trace is recorded.
+ * Memory: the buffers of a sample's values (value_buffer.h) and of its decoding share a worker's
+ * limit. If it is too small, the row is tried again with otherwise empty buffers, so that whether a
+ * sample fits depends on the sample alone. Threads: sl_row_run on the workers, each with a row of
+ * its own; the maker is immutable except for its counters.
  */
 #ifndef SL_ROW_H
 #define SL_ROW_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watchdog: detects that a batch will never come, because nothing works on it.
+ * watchdog: detects that a batch will never be ready, because nothing works on it.
  *
  * Purpose: a row that is lost between two stages, or two stages that wait for each other, would let
  * next wait forever. The consumer looks, about once a second while it waits, at the stage that its
@@ -37,7 +37,7 @@ typedef struct sl_watchdog {
     sl_watchdog_look last;
 } sl_watchdog;
 
-/* What is usual. */
+/* The default period. */
 #define SL_WATCHDOG_PERIOD_NS UINT64_C(1000000000)
 
 /* Called when the consumer got something. */

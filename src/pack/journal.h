@@ -59,9 +59,9 @@ uint64_t sl_journal_shard_id(const sl_journal *journal);
 sluice_status sl_journal_create(const sl_output *output, sl_journal *journal, bool any_length,
                                 sluice_error *error);
 /*
- * Reads the journal of an earlier run, or of another part; sets everything but the head. END: there
- * is none. STATE: its first line differs from journal->head, and the text says how; or the other
- * lines are damaged. An empty head is set too. Errors: IO.
+ * Reads the journal of an earlier run, or of another part; sets everything except the head. END: no
+ * journal exists. STATE: its first line differs from journal->head, and the text says how; or the
+ * other lines are damaged. An empty head is set too. Errors: IO.
  */
 sluice_status sl_journal_read(const sl_output *output, sl_journal *journal, sluice_error *error);
 

@@ -63,8 +63,8 @@ static sluice_status cannot_write(const sl_output *output, sluice_error *error)
 }
 
 /*
- * Returns how many bytes of a block belong to the first `most` lines, of which `*lines` came before
- * it; updates `*lines`.
+ * Returns the bytes of a block that belong to the first `most` lines of the file; `*lines`: lines
+ * before the block, then also those in it.
  */
 static size_t pack_finish_take_lines(const char *block, size_t size, uint64_t most, uint64_t *lines)
 {
@@ -180,7 +180,7 @@ sluice_status sl_pack_write_options(const sl_output *output, const char *head, s
 
 /* ---- reading back ---- */
 
-/* State of reading back what was written. */
+/* State of reading back the written dataset. */
 typedef struct back {
     sl_pack_state *pack;
     sluice_error first; /* first finding; becomes the pack's error */

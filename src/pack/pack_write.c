@@ -225,7 +225,7 @@ static sluice_status pack_write_complete(sl_pack_state *p, uint64_t next, sluice
     return status == SLUICE_OK ? sl_series_cut(&p->series, p->ranges.before + next, error) : status;
 }
 
-/* Packs ranges `k` to before `end`, none of which is done. */
+/* Packs ranges [k, end), all of them still to do. */
 static sluice_status write_ranges(sl_pack_state *p, uint64_t k, uint64_t end, sluice_error *error)
 {
     const sl_prepare_config config = sl_pack_prepare_for(p, &p->job, sl_ranges_first(&p->ranges, k),

@@ -83,8 +83,8 @@ uint64_t sl_shard_writer_bytes_with(const sl_shard_writer *writer, const sl_reco
 }
 
 /*
- * Starts writing to disk what was written so far, so that syncing the shard takes little time.
- * Advice only.
+ * Starts the write-back of the data so far, so that syncing the shard takes little time. Advice
+ * only.
  */
 static void write_behind(sl_shard_writer *writer, uint64_t end)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packing: which documents stand in which row of packed sequences, and where.
+ * packing: assigns documents to rows of packed sequences, and to places in them.
  *
- * Purpose: a document is a sample with a length in elements (tokens); a row has the pieces of one
- * or more documents back to back, at most `length` elements and `max_documents` pieces. Lengths are
- * all that rows depend on: nothing here reads a document.
+ * Purpose: a document is a sample with a length in elements (tokens); a row has adjacent pieces of
+ * one or more documents, at most `length` elements and `max_documents` pieces. Rows depend on
+ * lengths alone: nothing here reads a document.
  *   entries   `unit` consecutive documents; documents n * unit .. n * unit + unit - 1 are entry n.
  *   windows   the entries stand in one permutation, drawn by the seed (or in their own order), and
  *             are cut into windows of `window` documents. Each window is packed by itself, so the
@@ -24,10 +24,10 @@
  *             the order of their first document. Pieces of a row stand in the order of the window.
  *             Rows are numbered window by window.
  *   empty     documents of no elements stand in no row. An entry must not mix them with others.
- * So an epoch has the same rows whatever its number; their order is packed_order.h's.
- * Rows depend on lengths and not on what was read before, as they do where a packer searches a
- * buffer of documents, so a run resumes exactly, on any number of ranks. A window of 8,192
- * documents instead of 65,536 costs 0.1 % of padding and takes an eighth of the memory.
+ * So all epochs have the same rows; packed_order.h orders them.
+ * Rows do not depend on documents read before, unlike in a packer that searches a buffer of
+ * documents, so a run resumes exactly, on any number of ranks. A window of 8,192 documents instead
+ * of 65,536 costs 0.1 % of padding and takes an eighth of the memory.
  *
  * Threads: opening runs on several, under the caller's stop (stop.h); a packing is then used by any
  * thread. Recent plans are kept: a lock for looking (short), another for planning a window, about
@@ -35,7 +35,7 @@
  * Memory: 8 bytes a window for all of them; SL_PACKING_PLANS plans of 24 (NONE), 32 (LONG) or 28
  * (SPLIT) bytes x `window`, or as many as there are documents; a planner of 32 bytes x that and 4
  * bytes x `length` / `align`.
- * Ownership: what `lengths` points to must stay until the packing is closed.
+ * Ownership: `lengths` must stay valid until the packing is closed.
  */
 #ifndef SL_PACKING_H
 #define SL_PACKING_H

@@ -141,7 +141,7 @@ static void count_document(sl_packing_facts *facts, uint64_t document, uint64_t 
     facts->lengths_hash += length_hash(document, length);
 }
 
-/* Counts lengths, and records what is wrong with them. */
+/* Counts lengths, and records invalid ones. */
 static void count_lengths(const sl_packing_plan *plan, const sl_packing_shape *shape,
                           sl_packing_count *count)
 {

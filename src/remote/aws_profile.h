@@ -54,8 +54,8 @@ sluice_status sl_aws_profile_open(sl_aws_profile *profile, const char *name, slu
 /* Wipes the secrets and frees the profile. */
 void sl_aws_profile_close(sl_aws_profile *profile);
 
-/* Writes `path` with a leading "~/" replaced by the home folder. False: it does not fit, or there
- * is no home folder. */
+/* Writes `path` with a leading "~/" replaced by the home folder. False: it does not fit, or the
+ * home folder is unknown. */
 bool sl_path_at_home(char *to, size_t bytes, const char *path);
 
 #endif

@@ -89,7 +89,7 @@ uint64_t sl_caching_first_chunk(const sl_caching *caching, uint32_t object);
 typedef struct sl_chunk_epoch {
     const sl_chunk_plan *chunks;
     uint64_t count;
-    bool goes_on; /* the epoch is that of the previous plan, of which more is known now */
+    bool goes_on; /* the epoch is the previous plan's, with more places known */
 } sl_chunk_epoch;
 /* Begins an epoch, at position 0. The chunks are copied. Fetches in progress continue. Errors:
  * NOMEM (the previous plan stays). */

@@ -2,11 +2,11 @@
 /*
  * known: facts from listings and answers, while datasets are opened.
  *
- * Purpose: opening looks up the same names many times, and names that do not exist. While a
- * scope is open, a folder that was fully listed answers all lookups of its entries without a
- * request (kind, size, ETag, absence), and an object that was opened stays open with its first
- * bytes. Scopes are sl_store_scope_begin/end (store.h); the end of the last one forgets
- * everything, and each fact expires after 60 s.
+ * Purpose: opening looks up the same names many times, and also missing ones. While a scope is
+ * open, a folder that was fully listed answers all lookups of its entries without a request (kind,
+ * size, ETag, absence), and an object that was opened stays open with its first bytes. Scopes are
+ * sl_store_scope_begin/end (store.h); the end of the last one forgets everything, and each fact
+ * expires after 60 s.
  * Threads: any. Lock: one mutex; while one thread lists a folder, others that need it wait under
  * their stop. Memory: about 100 bytes an entry, at most 512 MiB; entries beyond that are not kept.
  */
@@ -40,8 +40,8 @@ void sl_known_note(const char *address, const sl_known *known);
 sl_object *sl_known_object(const char *address);
 void sl_known_note_object(const char *address, sl_object *object);
 
-/* Lists the names that begin with `prefix`, of which about `names` will be looked up, unless
- * there are many more. Returns 0 or -errno, with a reason; names are then looked up one by one. */
+/* Lists the names that begin with `prefix`, unless they are many more than the `names` that will be
+ * looked up. Returns 0 or -errno, with a reason; names are then looked up one by one. */
 int sl_known_expect(const char *prefix, uint64_t names);
 
 /* A folder's listing, shared and immutable while it is held. */

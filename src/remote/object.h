@@ -45,7 +45,7 @@ typedef struct sl_object {
     int64_t moved_until_s;
     bool moved_from_local; /* the redirect came from a server that is not public */
     /* Of a provider that redirects: one read requests the target, while others wait briefly. */
-    bool asking, is_direct; /* is_direct: its last answer was no redirect */
+    bool asking, is_direct; /* is_direct: its last answer was not a redirect */
     uint64_t asking_since_ns;
     sl_object_window windows[SL_OBJECT_WINDOWS];
     uint64_t uses;
@@ -65,7 +65,7 @@ void sl_object_release(sl_object *object); /* the last one frees it; NULL is a n
 sl_file_identity sl_object_identity(uint64_t bytes, const char *etag, int64_t modified_s);
 /* Takes size, ETag and Last-Modified from a good answer. The first answer sets the facts that are
  * not known yet. `moved`: the answer came from the target of a redirect, where an hf object has
- * another ETag. False: another object is there now. */
+ * another ETag. False: the object was replaced. */
 bool sl_object_learn(sl_object *object, const sl_exchange *exchange, bool moved);
 /* Copies the current identity; false: it is not known yet. */
 bool sl_object_facts(sl_object *object, sl_file_identity *identity);

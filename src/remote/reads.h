@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reads: byte ranges of remote objects, read right or with a reason.
+ * reads: reads byte ranges of remote objects, or fails with a reason.
  *
  * Purpose: a read is a range of an object, or all of it, into a buffer.
  *  - With cache nodes (nodes.h) it is cut where an 8 MiB slice ends. Each part asks the first owner
@@ -11,19 +11,19 @@
  *    later than the stall limit after the part began.
  *  - A part that takes longer than its host's p95 is sent a second time (hosts.h); the first good
  *    answer wins. The second one has a buffer of its own.
- *  - Where a provider redirects, the first read of an object asks where to. Others of that object
- *    wait for its answer, for at most 2 s.
+ *  - If a provider redirects, the first read of an object requests the target. Others of that
+ *    object wait for its answer, for at most 2 s.
  *  - Only an answer whose status, Content-Range, length and ETag fit counts. From the first answer
  *    on, the object must stay the same one.
  *  - A request ends with ETIMEDOUT when no byte comes within the stall limit, or when it is slower
  *    than 4 KiB/s on top of that.
  * Results are final; the caller does not try again: bytes read (fewer where the object ends), or
- * -errno: ENOENT, EACCES, EREMCHG (another object is there now), ETIMEDOUT (it stalled), EBADMSG
- * (wrong answers), EBUSY (the server was busy for as long as the stall limit), EFBIG (whole: the
- * object has more than `bytes`), EPERM, ECANCELED, and those of sl_exchange.failed. Threads: any
- * thread starts and cancels; done runs on an engine thread, on one of the caller's that cancels, or
- * in start. Lock: one mutex a read. Ownership: a read and its buffer belong to this module from
- * start to done.
+ * -errno: ENOENT, EACCES, EREMCHG (the object was replaced), ETIMEDOUT (it stalled), EBADMSG (wrong
+ * answers), EBUSY (the server was busy for as long as the stall limit), EFBIG (whole: the object
+ * has more than `bytes`), EPERM, ECANCELED, and those of sl_exchange.failed. Threads: any thread
+ * starts and cancels; done runs on an engine thread, on one of the caller's that cancels, or in
+ * start. Lock: one mutex a read. Ownership: a read and its buffer belong to this module from start
+ * to done.
  */
 #ifndef SL_READS_H
 #define SL_READS_H

@@ -44,10 +44,10 @@ typedef struct sl_shape_view {
     sl_work *work;         /* that the time is charged to; NULL: none */
 } sl_shape_view;
 
-/* x1, y1, x2, y2 each; all zero: of nothing. */
+/* x1, y1, x2, y2 each; all zero: empty. */
 typedef struct sl_shape_box {
     double seen[4];
-    double whole[4]; /* including what is not visible */
+    double whole[4]; /* including invisible parts */
 } sl_shape_box;
 
 /* Records that they were annotated in the image the other way up: all functions below turn them

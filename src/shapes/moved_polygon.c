@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves polygons, and cuts off what is behind the camera. Pure. */
+/* Moves polygons, and cuts off the parts behind the camera. Pure. */
 #include "moved_polygon.h"
 
 #include <float.h>

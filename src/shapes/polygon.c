@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Crossings are kept as bits of a plane, each of which flips its column from there down; rows are
+/* Crossings are bits of a plane: each bit flips the pixels of its column from there down. Rows are
  * then summed from the top, 64 columns at a time. Pure. */
 #include "polygon.h"
 

@@ -80,7 +80,7 @@ static bool shape_is_digit(const uint8_t *at, const uint8_t *end)
     return at < end && *at >= '0' && *at <= '9';
 }
 
-/* Returns the place after the digits, at least one of which is required, or NULL. */
+/* Returns the place after one or more digits, or NULL. */
 static const uint8_t *behind_digits(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *from = at;
@@ -370,7 +370,7 @@ static bool take_annotations(shape_text *t)
     return is_at_end(t) || shape_refuse(t, "unexpected data after the array");
 }
 
-/* Takes space for what was counted; the second pass counts again. */
+/* Takes space for the counted items; the second pass counts again. */
 static bool shape_take_space(shape_text *t, sl_scratch *scratch)
 {
     t->annotation = sl_scratch_take(scratch, (t->annotations + (size_t)1) * sizeof(*t->annotation));

@@ -92,7 +92,7 @@ sluice_status sl_staging_begin(sl_staging *staging, const sl_batch_facts *facts,
 /* All rows of `slot` are written; `sizes` as in its facts, NULL without ragged parts. Called once
  * for each begin. */
 void sl_staging_filled(sl_staging *staging, uint32_t slot, const uint64_t sizes[SL_RAGGED_MAX]);
-/* Marks the step in `slot` (FILLING) as failed: next returns `error`'s status when it comes to that
+/* Marks the step in `slot` (FILLING) as failed: next returns `error`'s status when it reaches that
  * step. Only the first call for a slot counts. The slot must still be filled. */
 void sl_staging_fail(sl_staging *staging, uint32_t slot, const sluice_error *error);
 

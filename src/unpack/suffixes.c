@@ -87,7 +87,7 @@ static const char *suffixes_extension_of(const sl_field *field, sluice_unpack_fo
     }
 }
 
-/* Returns whether the name alone tells its reader the field's type. */
+/* Returns whether the name alone gives away the field's type. */
 static bool says_it(const sl_field *field, const char *name)
 {
     static const char *const meant[] = {"image", "label", "key"}; /* defined by their names */

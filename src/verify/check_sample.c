@@ -18,12 +18,12 @@
 #define STAGE        "verify"
 #define BUFFER_BYTES ((size_t)256 << 10)
 /*
- * Limit on kept scratch memory: whole images of 85 Mpixel, for which it is needed briefly anyway.
+ * Limit on kept scratch memory: enough for whole images of 85 Mpixel, which need it briefly anyway.
  */
 #define KEEP_BYTES ((size_t)256 << 20)
 /*
- * Memory per pixel to decode a usual image. An image of which a few would exceed a thread's share
- * waits for others.
+ * Memory per pixel to decode a usual image. An image waits for others if a few like it would exceed
+ * a thread's share.
  */
 #define PIXEL_BYTES 8u
 

@@ -2,12 +2,12 @@
 /*
  * json_walk: reads an object in a file, and the lists in it element by element.
  *
- * Purpose: annotations of a whole dataset are one JSON file of about 100 MB, most of which is not
- * needed. The wanted members of an element become a tree (json_flat.h). The rest is skipped by its
- * quotes and brackets only, at one byte per nanosecond, so invalid JSON in it may go unnoticed. One
- * member can be requested unparsed, for callers with a faster parser. Memory: a window of 1 MiB,
- * and the wanted part of one element (at most SL_JSON_ELEMENT_MAX) with its tree; the file may have
- * any size. Threads: pure.
+ * Purpose: annotations of a whole dataset are one JSON file of about 100 MB, but few of its members
+ * are needed. The wanted members of an element become a tree (json_flat.h). The rest is skipped by
+ * its quotes and brackets only, at one byte per nanosecond, so invalid JSON in it may go unnoticed.
+ * One member can be requested unparsed, for callers with a faster parser. Memory: a window of 1
+ * MiB, and the wanted part of one element (at most SL_JSON_ELEMENT_MAX) with its tree; the file may
+ * have any size. Threads: pure.
  */
 #ifndef SL_JSON_WALK_H
 #define SL_JSON_WALK_H

@@ -3,8 +3,8 @@
  * yolo_labels: reads one YOLO label file with an object per line.
  *
  * Purpose: a line is "class x y width height" with the box's centre, or "class x1 y1 x2 y2 x3 y3
- * ..." with a polygon, of which the bounding box counts; all values are in 0..1. If the dataset
- * specifies keypoints, it is a box and its points. Any other line is an error; none is skipped
+ * ..." with a polygon, reduced to its bounding box; all values are in 0..1. If the dataset
+ * specifies keypoints, a line is a box and its points. Any other line is an error; none is skipped
  * silently. Memory: the file's bytes, at most SL_YOLO_BYTES_MAX, and the kept values. Threads:
  * pure.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flat: files that consist only of tensors, back to back: numpy's tofile, CIFAR's batches, files of
+ * flat: files that consist only of adjacent tensors: numpy's tofile, CIFAR's batches, files of
  * tokens.
  *
  * Purpose: makes a dataset of one field from such files, or from a part of each. The files do not
@@ -33,8 +33,7 @@ typedef struct sl_flat_kind {
 } sl_flat_kind;
 
 /*
- * Opens parts of files, at least one of which is not empty; copies its arguments. Errors: as
- * sl_flat_open.
+ * Opens parts of files, not all empty; copies its arguments. Errors: as sl_flat_open.
  */
 sluice_status sl_flat_open_parts(sl_dataset **dataset, const sl_flat_part *parts, size_t count,
                                  const sl_field *field, const sl_flat_kind *kind,

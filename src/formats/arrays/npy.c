@@ -158,7 +158,7 @@ static sluice_status measure_all(sl_flat_part *parts, const char *const *paths, 
 static sluice_status open_npy(sl_dataset **dataset, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error)
 {
-    static const sl_flat_kind rows = {"npy", "arrays (.npy), each row of which is a sample"};
+    static const sl_flat_kind rows = {"npy", "arrays (.npy), one sample per row"};
     static const sl_flat_kind series = {
         "npy", "arrays (.npy) of one dimension, in runs of 2^20 elements (for windows)"};
     sl_field field = {.dims = 0};

@@ -91,8 +91,7 @@ static sluice_status open_npz(sl_dataset **dataset, const char *const *paths, si
     if (status == SLUICE_OK && count == 1 && !sl_store_has_folder(paths[0])) {
         status = open_one(dataset, paths[0], &set, options, error);
     } else if (status == SLUICE_OK) {
-        status = sl_npz_open_samples(dataset, &set, ".npz files, each of which is a sample",
-                                     options, error);
+        status = sl_npz_open_samples(dataset, &set, ".npz files, one sample each", options, error);
     }
     sl_file_set_close(&set);
     return status;

@@ -327,8 +327,7 @@ static sluice_status open_several(sl_dataset **dataset, const char *path, const 
 static sluice_status open_single(sl_dataset **dataset, const char *path, const sl_npz_file *file,
                                  const sl_source_fields *fields, sluice_error *error)
 {
-    static const sl_flat_kind of_rows = {
-        "npz", "one .npz file with one array, each row of which is a sample"};
+    static const sl_flat_kind of_rows = {"npz", "one .npz file with one array, one sample per row"};
     static const sl_flat_kind of_series = {
         "npz",
         "one .npz file with one array of one dimension, in runs of 2^20 elements (for windows)"};

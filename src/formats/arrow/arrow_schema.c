@@ -41,7 +41,7 @@ static bool is_width(int64_t bits)
     return bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
-/* Sets a width from precisions or units, each of which doubles the previous one. */
+/* Sets a width from a precision or unit: each value doubles the previous one's width. */
 static bool set_power(sl_arrow_node *node, uint64_t bits, int64_t number)
 {
     node->bits = number >= 0 && number <= 2 ? bits << number : 0;

@@ -58,7 +58,7 @@ static sl_place betons_find_place(const betons *own, const sl_beton_file *file, 
 }
 
 /*
- * Checks the location that a row gives. Returns NULL, or what is wrong. An empty item may point
+ * Checks the location that a row gives. Returns the error, or NULL. An empty item may point
  * anywhere.
  */
 static const char *check_piece(const sl_beton_file *file, const sl_beton_column *column,

@@ -94,7 +94,7 @@ static uint64_t values_max(const sl_parquet *parquet)
     return parquet->file.bytes * VALUES_A_BYTE + VALUES_BESIDES;
 }
 
-/* Takes a chunk. Returns NULL, or what is wrong. */
+/* Takes a chunk. Returns the error, or NULL. */
 static const char *parquet_file_take_chunk(const sl_parquet *parquet, const chunk_facts *c,
                                            sl_parquet_chunk *chunk)
 {

@@ -199,7 +199,7 @@ static void add_leaf(schema *s, const group *parent, const group *own, const ele
     memcpy(leaf->name, s->name, own->name_bytes);
 }
 
-/* Adds an element. Returns NULL, or what is wrong. */
+/* Adds an element. Returns the error, or NULL. */
 static const char *parquet_leaves_add_element(schema *s, const element *e)
 {
     static const group above = {.children = 1};

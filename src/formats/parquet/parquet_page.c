@@ -115,7 +115,7 @@ static bool parquet_page_read_varint(sl_levels *levels, uint64_t *number)
     return false;
 }
 
-/* Begins a run or packed groups, the last of which may be cut short at the page's end. */
+/* Begins a run or packed groups; the page's end may cut the last group short. */
 static bool parquet_page_begin_run(sl_levels *levels)
 {
     uint64_t head;

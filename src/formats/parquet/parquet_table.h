@@ -2,9 +2,9 @@
 /*
  * parquet_table: locates the values of an unpacked page, for pages that are used repeatedly.
  *
- * Purpose: values of variable length are adjacent, and only the levels tell how many precede a
- * slot, so finding one value scans all before it. A table answers both at once, so reading all
- * values of a page costs about as much as its bytes. Memory: 4 bytes per value, which takes at
+ * Purpose: values of variable length are adjacent, and only the levels show how many precede a
+ * slot, so finding one value scans all values before it. A table answers both at once, so reading
+ * all values of a page costs about as much as its bytes. Memory: 4 bytes per value, which takes at
  * least 4 in the page, and 64 per 512 bytes of levels. Threads: pure.
  */
 #ifndef SL_PARQUET_TABLE_H

@@ -27,7 +27,7 @@ typedef struct part {
     bool last; /* true if it is the record's last part */
 } part;
 
-/* Parses the head of a part, the first or a later one. Returns NULL, or what is wrong. */
+/* Parses the head of a part, the first or a later one. Returns the error, or NULL. */
 static const char *recordio_read_head(part *of, const uint8_t head[SL_RECORDIO_HEAD], bool first)
 {
     const uint32_t kind = sl_load32(head + 4) >> 29;

@@ -42,8 +42,8 @@ size_t sl_recordio_peek(const sl_recordio *record, uint8_t *to, size_t bytes);
 sluice_status sl_recordio_walk(sl_file_index *index, const sl_open_file *file, sluice_error *error);
 
 /*
- * Loads the index that MXNet left for a file: NAME.idx for NAME.rec, or NAME.rec.idx. False: there
- * is no usable one.
+ * Loads the index that MXNet left for a file: NAME.idx for NAME.rec, or NAME.rec.idx. False:
+ * neither is usable.
  */
 bool sl_recordio_idx_load(sl_file_index *index, const sl_open_file *file);
 /*

@@ -5,7 +5,7 @@
  * Purpose: the shards of MDS and the chunks of LitData have u32 samples, u32 offsets[samples + 1]
  * from the file's beginning, little-endian, then the data. An index beside them has the number of
  * samples and the size of each file, which must match. In a file that is compressed as a whole, all
- * of this refers to the unpacked data, of which opening reads the table. Memory: 4 bytes per
+ * of this refers to the unpacked data; opening reads the table from there. Memory: 4 bytes per
  * sample. Threads: one builds; then it is immutable. Ownership: sl_offset_files_close.
  */
 #ifndef SL_OFFSET_FILES_H

@@ -22,7 +22,7 @@ typedef struct sl_feature_list {
     sl_bytes bytes; /* the message */
 } sl_feature_list;
 
-/* Finds the list of a Feature. Returns NULL, or a literal: what is wrong. */
+/* Finds the list of a Feature. Returns the error, a literal, or NULL. */
 const char *sl_feature_read(sl_bytes message, sl_feature_list *list);
 /* Counts the values, of any kind; `*last`: the last byte value. False: the list is damaged. */
 bool sl_feature_count(const sl_feature_list *list, uint64_t *count, sl_bytes *last);

@@ -15,7 +15,7 @@
 
 /* The meaning of a list. */
 typedef enum sl_steps_kind {
-    SL_STEPS_I64, /* these three: the values of all steps, back to back */
+    SL_STEPS_I64, /* these three: the values of all steps, without gaps */
     SL_STEPS_F32,
     SL_STEPS_BYTES,
     SL_STEPS_TEXT, /* a JSON array of each step's text, null for a step without a value */
@@ -28,10 +28,10 @@ typedef struct sl_step_facts {
     uint64_t bytes;       /* size of the output */
 } sl_step_facts;
 
-/* Reads the next step. False: no more, or `*why`, a literal, has what is wrong. */
+/* Reads the next step. False: no more, or damage; then `*why` is the error, a literal. */
 bool sl_step_next(sl_wire *steps, sl_feature_list *step, const char **why);
 
-/* Looks at a whole list. Returns NULL, or a literal: what is wrong. */
+/* Examines a whole list. Returns the error, a literal, or NULL. */
 const char *sl_steps_look(sl_steps_kind kind, sl_bytes list, sl_step_facts *facts);
 /* Writes the output, of the size counted by sl_steps_look. False: the size differs. */
 bool sl_steps_read(sl_steps_kind kind, sl_bytes list, void *to, uint64_t bytes);
