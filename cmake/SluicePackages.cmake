@@ -6,8 +6,8 @@ set(abi ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(release 1)
 set(same "(= ${PROJECT_VERSION}-${release})")
 set(about "sluice reads, decodes and augments samples ahead of a training loop, in a fixed
-amount of memory, and hands out finished batches: of pictures, tensors, token
-windows, texts and numbers.")
+amount of memory, and returns finished batches of images, tensors, token
+windows, text and numbers.")
 
 set(CPACK_COMPONENTS_ALL library development)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libsluice${abi})
@@ -70,7 +70,7 @@ string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(CONFIGURE OUTPUT debian/changelog.Debian CONTENT [[
 sluice (@PROJECT_VERSION@-@release@) unstable; urgency=medium
 
-  * Made by cpack; changelog.gz says what is new.
+  * Built by cpack; changelog.gz lists the changes.
 
  -- @SLUICE_PACKAGE_CONTACT@  @date@
 ]])

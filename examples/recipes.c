@@ -2,7 +2,7 @@
 /*
  * Recipes of papers. docs/recipes.md has them too, and names their sources.
  *
- *     recipes DATASET NAME      one epoch of that recipe; how many rows of which size came out
+ *     recipes DATASET NAME      runs one epoch of that recipe; counts rows by size
  */
 #include <sluice/sluice.h>
 #include <stdio.h>

@@ -275,7 +275,7 @@ void fuzz_dataset_run_with(const char *path, const sluice_dataset_options *asked
     if (status != SLUICE_OK)
         return;
     sluice_dataset_info info = {.struct_size = sizeof(info)};
-    fuzz_expect(sluice_dataset_get_info(dataset, &info) == SLUICE_OK, "info is there");
+    fuzz_expect(sluice_dataset_get_info(dataset, &info) == SLUICE_OK, "info is available");
     fuzz_expect(info.samples > 0, "an open dataset has samples");
     for (uint64_t i = 0; i < SAMPLES_ASKED; i++) {
         ask_sample(dataset, i * (info.samples - 1) / (SAMPLES_ASKED - 1));

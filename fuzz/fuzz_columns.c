@@ -75,7 +75,7 @@ static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *
     const uint32_t before = columns->count;
     const sluice_status status = sluice_columns_add(columns, &column);
     sluice_error error = SLUICE_ERROR_INIT;
-    fuzz_expect(columns->count == before + (status == SLUICE_OK), "a refused column is not there");
+    fuzz_expect(columns->count == before + (status == SLUICE_OK), "a refused column is not added");
     if (status != SLUICE_OK) {
         fuzz_expect(sluice_columns_get_error(columns, &error) < 0 && error.text[0] != '\0',
                     "a refusal has a reason");

@@ -45,7 +45,7 @@ static sluice_status pack_part(uint32_t part, sluice_error *error)
     fuzz_expect(sluice_dataset_open(&dataset, &path, 1, NULL, NULL) == SLUICE_OK,
                 "the source opens");
     sluice_dataset_info info = {.struct_size = sizeof(info)};
-    fuzz_expect(sluice_dataset_get_info(dataset, &info) == SLUICE_OK, "info is there");
+    fuzz_expect(sluice_dataset_get_info(dataset, &info) == SLUICE_OK, "info is available");
     state.samples = info.samples;
     const sluice_status status = sluice_pack(dataset, state.folder, &options, &result, error);
     sluice_dataset_close(dataset);
@@ -80,7 +80,7 @@ static void make_state(void)
     (void)snprintf(state.folder, sizeof(state.folder), "%s/packed", fuzz_suspect_folder(0));
     fuzz_expect(pack_part(0, NULL) == SLUICE_OK, "a part is packed");
     DIR *folder = opendir(state.folder);
-    fuzz_expect(folder != NULL, "the folder is there");
+    fuzz_expect(folder != NULL, "the folder exists");
     for (const struct dirent *entry;
          (entry = readdir(folder)) != NULL;) { /* NOLINT(concurrency-mt-unsafe) */
         if (entry->d_name[0] != '.')
@@ -111,14 +111,14 @@ static void expect_whole(void)
     if (access(manifest, F_OK) != 0)
         return; /* no dataset is published */
     fuzz_expect(sluice_dataset_open(&dataset, &path, 1, NULL, &error) == SLUICE_OK,
-                "what was packed opens");
+                "the packed dataset opens");
     sluice_dataset_info info = {.struct_size = sizeof(info)};
-    fuzz_expect(sluice_dataset_get_info(dataset, &info) == SLUICE_OK, "info is there");
+    fuzz_expect(sluice_dataset_get_info(dataset, &info) == SLUICE_OK, "info is available");
     fuzz_expect(info.samples == state.samples, "no sample is lost");
     sluice_verify_options options = {.struct_size = sizeof(options), .workers = 1};
     sluice_verify_result result = {.struct_size = sizeof(result)};
     fuzz_expect(sluice_dataset_verify(dataset, &options, &result, &error) == SLUICE_OK,
-                "what was packed verifies");
+                "the packed dataset verifies");
     sluice_dataset_close(dataset);
 }
 

@@ -33,7 +33,7 @@ static void check_names(const sl_class_names *names)
     for (uint32_t i = 0; i < names->count; i++) {
         fuzz_expect(names->names[i][0] != '\0', "classes have names");
         for (uint32_t k = 0; k < i && i < 100; k++) {
-            fuzz_expect(strcmp(names->names[i], names->names[k]) != 0, "names are there once");
+            fuzz_expect(strcmp(names->names[i], names->names[k]) != 0, "names are unique");
         }
     }
 }

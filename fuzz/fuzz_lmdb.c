@@ -34,7 +34,7 @@ static void run_datum(sl_bytes bytes)
     const sl_refusal why = sl_datum_parse(&datum, bytes);
     fuzz_expect(why.offset <= bytes.size, "a refusal points into the message");
     if (why.text != NULL) {
-        fuzz_expect(!sl_is_datum(bytes), "what is refused is none");
+        fuzz_expect(!sl_is_datum(bytes), "a refused message is not a datum");
         return;
     }
     expect_inside(datum.data, bytes);

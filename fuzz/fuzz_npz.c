@@ -134,7 +134,7 @@ static void run_file(const uint8_t *data, size_t size)
         const sl_refusal refusal = sl_npz_unpack(&fields, (sl_bytes){data, size}, &values);
         fuzz_expect(refusal.text == NULL || refusal.status < 0, "a refusal has a status");
         for (uint32_t i = 0; refusal.text == NULL && i < fields.count; i++) {
-            fuzz_expect(values.of[i].present, "what was there is there");
+            fuzz_expect(values.of[i].present, "every stored array has a value");
             look_at_value(&fields.fields[i], &values.of[i], (sl_bytes){data, size});
         }
     } else {
@@ -179,7 +179,7 @@ static void run_stream(const uint8_t *data, size_t size)
     fuzz_expect(to != NULL && known <= sizeof(head), "memory");
     to[bytes - before] = 77;
     if (sl_inflate(&stream, NULL, to, NULL) == SLUICE_OK)
-        fuzz_expect(known == (bytes < sizeof(head) ? bytes : sizeof(head)), "the head is there");
+        fuzz_expect(known == (bytes < sizeof(head) ? bytes : sizeof(head)), "the head is complete");
     fuzz_expect(to[bytes - before] == 77, "nothing is written behind the end");
     free(to);
 }

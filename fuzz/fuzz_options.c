@@ -58,7 +58,7 @@ static void check_outputs(const sluice_loader_options *o)
     for (uint32_t i = 0; i < o->output_count; i++) {
         fuzz_expect(is_output(o->outputs[i]), "an output that can be used");
         for (uint32_t k = 0; k < i; k++) {
-            fuzz_expect(o->outputs[i] != o->outputs[k], "an output is there once");
+            fuzz_expect(o->outputs[i] != o->outputs[k], "outputs are distinct");
         }
     }
 }

@@ -49,7 +49,7 @@ int fuzz_run(const uint8_t *data, size_t size)
     sl_timm_policy policy;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sl_timm_parse(&policy, text, &error) == SLUICE_OK) {
-        fuzz_expect(sl_timm_refusal(&policy) == NULL, "what is accepted is in range");
+        fuzz_expect(sl_timm_refusal(&policy) == NULL, "an accepted policy is in range");
         draw(&policy);
     } else {
         fuzz_expect(error.text[0] != '\0', "a refusal has a sentence");

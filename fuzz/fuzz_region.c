@@ -58,7 +58,7 @@ static void compare(const uint8_t *whole, uint32_t width, uint32_t channels, con
     fuzz_expect(part.x >= view->origin_x && part.y >= view->origin_y &&
                     part.x + part.width <= view->origin_x + view->width &&
                     part.y + part.height <= view->origin_y + view->height,
-                "the view covers what is needed");
+                "the view covers the needed part");
     for (uint32_t y = part.y; y < part.y + part.height; y++) {
         const uint8_t *ours = view->pixels + (y - view->origin_y) * view->stride_bytes +
                               (size_t)(part.x - view->origin_x) * 3;
@@ -76,7 +76,7 @@ static void check(sl_bytes bytes, sluice_status status, const sl_image *view, sl
     uint8_t *whole = jpeg_scaled_decode(bytes.data, bytes.size, denominator, &width, &height,
                                         &channels, &warnings);
     if (whole != NULL && warnings == 0) {
-        fuzz_expect(status != SLUICE_CORRUPT, "what is whole is not refused");
+        fuzz_expect(status != SLUICE_CORRUPT, "an intact image is not refused");
         if (status == SLUICE_OK) {
             fuzz_expect(view->picture_width == width && view->picture_height == height,
                         "the view knows the picture's size");

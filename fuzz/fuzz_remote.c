@@ -77,7 +77,7 @@ static void try_credentials(const char *text, size_t bytes, bool is_xml)
         is_xml ? sl_credentials_read_xml(text, "a server", &credentials, &error)
                : sl_credentials_read(text, bytes, "a server", &names, &credentials, &error);
     fuzz_expect(status == SLUICE_OK || error.text[0] != '\0', "a refusal has a reason");
-    fuzz_expect(status != SLUICE_OK || credentials.access_key[0] != '\0', "keys are there");
+    fuzz_expect(status != SLUICE_OK || credentials.access_key[0] != '\0', "credentials have a key");
     fuzz_expect(strpbrk(credentials.token, "\r\n") == NULL, "a token is one line");
 }
 

@@ -72,7 +72,7 @@ static sluice_status retile(uint8_t flags, sl_bytes jpeg, sl_jpeg_outcome *outco
         status = sl_jpeg_retiler_run(retiler, outcome, made, &error);
     fuzz_expect(status == SLUICE_OK || error.text[0] != '\0', "an error has a text");
     fuzz_expect(status != SLUICE_NOMEM, "the limits keep memory from running out");
-    fuzz_expect(*outcome != SL_JPEG_DIFFERENT, "what is written can be read back");
+    fuzz_expect(*outcome != SL_JPEG_DIFFERENT, "a written JPEG can be read back");
     return status;
 }
 

@@ -45,7 +45,8 @@ static void check_all(const sl_instances *found, sl_scratch *scratch)
         if (found->of[i].runs.width > 0)
             check_mask(&found->of[i].runs);
         const sluice_status status = sl_instances_rasterise(found, i, matrix, &mask, scratch, NULL);
-        fuzz_expect(status == SLUICE_OK || status == SLUICE_UNSUPPORTED, "what is read is drawn");
+        fuzz_expect(status == SLUICE_OK || status == SLUICE_UNSUPPORTED,
+                    "accepted shapes are drawn");
         fuzz_expect(sl_instances_box(found, i, &view, scratch, &box, NULL) == SLUICE_OK, "a box");
     }
 }
@@ -60,7 +61,7 @@ int fuzz_run(const uint8_t *data, size_t size)
     fuzz_expect(sl_scratch_open(&scratch, SCRATCH, SMALL, NULL) == SLUICE_OK, "memory");
     const sluice_status status =
         sl_segmentation_read((sl_bytes){data, size}, &scratch, NULL, &found, &error);
-    fuzz_expect(sl_scratch_mark(&scratch) <= 32 * size + SMALL, "memory goes by what is there");
+    fuzz_expect(sl_scratch_mark(&scratch) <= 32 * size + SMALL, "memory is bounded by the input");
     if (status == SLUICE_OK) {
         check_all(&found, &scratch);
     } else {

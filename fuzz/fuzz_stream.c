@@ -96,9 +96,9 @@ static void check_read(sl_stream *stream, const oracle *o, uint64_t offset, size
     fuzz_expect(status <= 0, "a status");
     if (status == SLUICE_OK) {
         fuzz_expect(got >= most, "all of it comes out");
-        fuzz_expect(got == bytes || o->good, "damage is no end");
+        fuzz_expect(got == bytes || o->good, "damage is not taken for the end");
     } else {
-        fuzz_expect(!o->good, "what is good is not refused");
+        fuzz_expect(!o->good, "a valid stream is not refused");
         fuzz_expect(error.status == status && error.text[0] != '\0', "a refusal has a reason");
         fuzz_expect(error.file[0] != '\0' && error.offset >= 0, "and a place");
     }

@@ -18,7 +18,7 @@ static void check_map(sl_index_map *map, sluice_status status)
     for (uint64_t i = 0; status == SLUICE_OK && i < map->count; i += 1 + map->count / 100) {
         const uint64_t run = sl_index_map_run(map, i);
         fuzz_expect(run >= 1 && run <= map->count - i, "runs end with the list");
-        fuzz_expect(sl_index_map_at(map, i) + run <= SAMPLES, "samples are there");
+        fuzz_expect(sl_index_map_at(map, i) + run <= SAMPLES, "samples exist");
     }
     (void)sl_index_map_sum(map);
     sl_index_map_close(map);

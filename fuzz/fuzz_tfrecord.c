@@ -44,7 +44,7 @@ static uint8_t *unpack_list(const sl_value *value, uint64_t *size)
     uint8_t *to = malloc(*size > 0 ? *size : 1); /* of exactly that size, for the sanitizer */
     fuzz_expect(to != NULL, "memory");
     fuzz_expect(sl_packed_unpack_to(NULL, value, to, *size, NULL) == SLUICE_OK,
-                "and can be made what is meant");
+                "and can be unpacked");
     return to;
 }
 

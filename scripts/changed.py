@@ -260,7 +260,7 @@ class Selection:
                      self.tests_about("asan", users, but_fuzz=True))
         if changed or headers:
             self.targets["asan"].add("src/libsluice.so")
-            self.left.append("the tool, Python and the examples over what has changed in src/ or include/, and users of users")
+            self.left.append("the tool, Python and the examples that use the changes in src/ or include/, and users of users")
 
     def helped(self, build, path):
         """Returns the tests whose own files include, import or name `path`, directly or through files beside them."""

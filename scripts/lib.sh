@@ -60,7 +60,7 @@ libarchive-tools                              : makes tars (bsdtar) for the test
 libsnappy1v5                                  : compresses MDS shards for the tests of their reader
 mypy                                          : checks that its types are those of its code
 groff-base                                    : checks the man pages
-zsh                                           : checks what is completed in it
+zsh                                           : checks the completions in it
 fish                                          : likewise
 dpkg-dev                                      : makes and looks at Debian packages
 jq                                            : reads the JSON output of the tool
@@ -76,7 +76,7 @@ openmpi-bin                                   : mpirun, to train under it
 slurmctld                                     : Slurm, likewise
 slurmd                                        : its daemon for a machine
 slurm-client                                  : srun and sbatch
-munge                                         : what Slurm authenticates with
+munge                                         : authenticates Slurm
 python3-distributed                           : Dask, to pack on its workers
 '
 
@@ -117,7 +117,7 @@ installed_packages() {
 ensure_packages() {
     local line names reason name found installed all missing=()
     command -v dpkg-query > /dev/null ||
-        { say "This is no Debian or Ubuntu: the packages are up to you (see scripts/lib.sh)."; return; }
+        { say "This is not Debian or Ubuntu: install the packages yourself (see scripts/lib.sh)."; return; }
     all=$(sed 's/:.*//; s/|/ /g' <<< "$1")
     # shellcheck disable=SC2086 # names, between blanks
     installed=" $(installed_packages $all | tr '\n' ' ')"

@@ -30,7 +30,7 @@ run 0 bench photos --size 64 --batch 8 --step-ms 2ms --steps 5 --repeats 1 --ahe
 says out "emulated"
 says out "synchronous"
 says out "recovered share"
-says err " steps each; Ctrl-C ends it and shows what was measured"
+says err " steps each; Ctrl-C ends it and shows the results so far"
 # The verdict is the first line and says what to do; the table follows.
 [ "$(sed -n 1p out | cut -c 1-14)" = "verdict       " ] || fail "the verdict is not the first line"
 grep -n -m 1 synchronous out | grep -q '^[3-5]:' || fail "the table is not at the top"

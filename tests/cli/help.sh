@@ -109,7 +109,7 @@ says err "sluice: COMMAND is missing: "
 # The formats themselves describe the readable files, and docs/formats.md has each of them.
 run 0 info --formats
 says out "tar          tar archives"
-says out "parquet      Parquet files, of which --field chooses"
+says out "parquet      Parquet files; --field selects fields"
 cut -d ' ' -f 1 out | sort -u > names
 [ "$(wc -l < names)" -ge 17 ] || fail "few formats: $(cat out)"
 while read -r name; do

@@ -19,7 +19,7 @@ for part in 2 0 1; do
     run 0 pack photos parts --part $part/3 "${size[@]}"
     says out "part $part of 3: "
 done
-says out "all parts are there and joined"
+says out "all parts are complete and joined"
 same "three parts"
 run 0 pack photos parts --part 1/3 "${size[@]}" --json
 json '.was_complete and .complete and .samples == 39 and .part == 1 and .parts == 3'

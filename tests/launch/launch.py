@@ -120,7 +120,7 @@ def check_pack(launcher, tool, work):
     run([tool, "pack", work / "many", work / "one", "--shard-size", "1MiB"])
     text = run(launcher.command(4, tool, "pack", work / "many", work / "four", "--shard-size", "1MiB"))
     expect(all(f"part {part} of 4: " in text for part in range(4)), text)
-    expect("all parts are there and joined" in text, text)  # by one process, or by two that ended at once
+    expect("all parts are complete and joined" in text, text)  # by one process, or by two that ended at once
     files = [{path.name: path.read_bytes() for path in (work / out).iterdir()} for out in ("one", "four")]
     expect(files[0] == files[1], f"the same files: {sorted(files[0])} {sorted(files[1])}")
     text = run(launcher.command(4, tool, "verify", work / "four"))

@@ -237,7 +237,7 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
            result->shards, result->shards == 1 ? "" : "s", bytes, SAFE(args->out), seconds,
            args->options.skip_verify ? ", not verified" : ", verified",
            args->options.append && result->complete != 0   ? ", added"
-           : args->part.parts > 1 && result->complete != 0 ? "; all parts are there and joined"
+           : args->part.parts > 1 && result->complete != 0 ? "; all parts are complete and joined"
                                                            : "");
     print_parts(args, result);
     print_jpegs(args, result);

@@ -146,7 +146,7 @@ int unpack_main(int argc, char **argv)
 {
     struct unpack_args args = {.options = SLUICE_UNPACK_OPTIONS_INIT, .folder = DATA_FOLDER_INIT};
     const struct option_row rows[] = {
-        OPTION_GROUP("What is written"),
+        OPTION_GROUP("Written files"),
         {"tar", 't', OPTION_FLAG, &args.tar, .common = true,
          .help = "write WebDataset tars instead of a folder"},
         {LIBRARY_ROW(UNPACK, args.options, "shard-size"), .letter = 's', .common = true},

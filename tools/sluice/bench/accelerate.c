@@ -182,7 +182,7 @@ static void say_how_long(const struct bench_arms_plan *plan)
     const bool shorter = plan->limit_s == 0 && all_s > 5;
     units_format_duration(text, sizeof text, all_s);
     report_note("about %s: %" PRIu64 " repeat%s of three arms, %" PRIu64
-                " steps each; %sCtrl-C ends it and shows what was measured",
+                " steps each; %sCtrl-C ends it and shows the results so far",
                 text, plan->repeats, plan->repeats == 1 ? "" : "s", plan->steps,
                 shorter ? "--seconds 5s makes it shorter, " : "");
 }

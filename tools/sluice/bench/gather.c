@@ -191,7 +191,7 @@ static int meet_as_first(struct gather *gather)
             }
         }
         if (came < gather->world_size && !wait_a_moment(&patience)) {
-            (void)say_go(gather); /* tells waiting ranks that some are missing */
+            (void)say_go(gather); /* shows waiting ranks that some are missing */
             return report_missing(gather);
         }
     }

@@ -12,9 +12,9 @@ bool terminal_can_draw(void);
 /* Returns the current number of columns of the terminal; 80 if unknown. */
 int terminal_columns(void);
 
-/* Notes that a bar is on the last line, without a line end. Any thread. */
+/* Records that the last line is a bar, without a line end. Any thread. */
 void terminal_put_bar(void);
-/* Returns whether a bar was there; the caller then ends its line. Any thread. */
+/* Returns whether the last line is a bar; the caller then ends that line. Any thread. */
 bool terminal_take_bar(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set arithmetic over sorted intervals. Main thread; pure but for memory. */
+/* Set arithmetic over sorted intervals. Main thread; pure except for memory. */
 #include "figures.h"
 
 #include <math.h>

@@ -56,7 +56,7 @@ static void print_verdict(const struct idle_figures *figures)
                100 * figures->compute_idle);
     } else if (!figures->has_marks) {
         printf("  The GPU computed nothing for %.2f %% of the time. Whose fault that is cannot be "
-               "seen from the GPU alone:\n  mark the waits, or run the program once more with one "
+               "seen from the GPU alone:\n  mark the waits, or run the program again with one "
                "batch used over and over and compare.\n",
                100 * figures->compute_idle);
     } else if (figures->data_idle < little) {
@@ -139,7 +139,7 @@ static void print_cost(const struct idle_report *report)
                wall(&report->plain), wall(&report->launch),
                100 * (wall(&report->launch) / wall(&report->plain) - 1));
     } else {
-        puts("  --compare runs the program once more without tracing, for the difference");
+        puts("  --compare runs the program again without tracing, to measure the difference");
     }
 }
 

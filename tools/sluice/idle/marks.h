@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* marks: the lines that a program writes about its own waiting (records.h). Pure but for
- * reading the stream. */
+/* marks: the lines that a program writes about its own waiting (records.h). Pure except for reading
+ * the stream. */
 #ifndef TOOL_IDLE_MARKS_H
 #define TOOL_IDLE_MARKS_H
 

@@ -165,8 +165,8 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     }
 }
 
-/* Finds the first field with the role, or, if the role is none, with a value for each box;
- * `field` is that field. */
+/* Finds the first field of the type and role; without a role, a tensor with a value for each box.
+ * Fills in `*field`. */
 static bool find_field(const sluice_dataset *dataset, int type, int role, sluice_field *field)
 {
     bool found = false;
@@ -323,7 +323,7 @@ static int show_formats(bool as_json)
             json_close_object(&json);
         } else {
             printf("%-12s %s%s%s\n", format.name, format.files,
-                   format.takes_fields != 0 ? ", of which --field chooses" : "",
+                   format.takes_fields != 0 ? "; --field selects fields" : "",
                    format.takes_split != 0 ? "; --split opens one of several" : "");
         }
     }
@@ -368,7 +368,7 @@ int info_main(int argc, char **argv)
         .sample = no_sample, .folder = DATA_FOLDER_INIT, .lengths = LENGTHS_ARGS_INIT};
     static const char *const cuts[] = {"none", "long", "split", NULL};
     const struct option_row rows[] = {
-        OPTION_GROUP("What is shown"),
+        OPTION_GROUP("Contents"),
         {"sample", 's', OPTION_COUNT, &args.sample, .max = no_sample - 1, .metavar = "N",
          .common = true, .help = "show sample N, from 0: location, size, label"},
         {"system", 0, OPTION_FLAG, &args.system, .common = true,

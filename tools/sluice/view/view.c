@@ -269,7 +269,7 @@ int view_main(int argc, char **argv)
                              .options = SLUICE_LOADER_OPTIONS_INIT,
                              .out = "sluice-view.png"};
     const struct option_row rows[] = {
-        OPTION_GROUP("What is shown"),
+        OPTION_GROUP("Contents"),
         {"samples", 'n', OPTION_COUNT, &args.samples, .min = 1, .max = ROWS_MAX, .metavar = "N",
          .common = true, .help = "rows: samples evenly spaced over the dataset [8]"},
         {"draws", 'k', OPTION_COUNT, &args.draws, .min = 1, .max = DRAWS_MAX, .metavar = "K",
@@ -293,8 +293,7 @@ int view_main(int argc, char **argv)
         OPTION_GROUP("Output"),
         {"output", 'o', OPTION_TEXT, &args.out, .metavar = "FILE", .common = true,
          .help = "PNG, or an HTML page with text [sluice-view.png]"},
-        {"json", 0, OPTION_FLAG, &args.json, .common = true,
-         .help = "print what was drawn as JSON"},
+        {"json", 0, OPTION_FLAG, &args.json, .common = true, .help = "print the draws as JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
