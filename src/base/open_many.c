@@ -11,10 +11,9 @@
 
 #define STAGE "dataset"
 
-/* As many reads as storage can usefully do at once, regardless of the number of processors. */
+/* Number of reads that storage can usefully do at once, regardless of the number of processors. */
 enum { THREADS_MAX = 64 };
-/* Memory that each of them may need at a time, of a limit that they share: a page of Parquet, for
- * example. */
+/* Memory that a thread may need at a time, from the shared limit: a Parquet page, for example. */
 #define THREAD_BYTES ((uint64_t)64 << 20)
 
 typedef struct opener {

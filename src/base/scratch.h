@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-/* Each is at least half as large as all before it together. */
+/* Each chunk is at least half as large as all earlier ones together. */
 enum { SL_SCRATCH_CHUNKS = 64 };
 
 typedef struct sl_scratch_chunk {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * value: the fields of a dataset, and one sample's values of them. Plain data.
+ * value: the fields of a dataset, and one sample's values. Plain data.
  *
  * A FIELD is what a dataset stores for each sample; its fields are its schema. A VALUE is one
  * sample's content of one field: a number, or bytes with another owner, as stored (an image still
@@ -23,7 +23,7 @@
 #define SL_FIELD_NONE       UINT32_MAX
 /* Size of a sample, as stored and with everything unpacked: for writers and readers. */
 #define SL_RECORD_BYTES_MAX 0x7fffffffU
-/* Of an image in it: pixels, as a loader's by default, and bytes. */
+/* Limits of an image in a sample: pixels (a loader's default), and bytes. */
 #define SL_RECORD_PIXELS_MAX ((uint64_t)100000000)
 #define SL_RECORD_IMAGE_MAX  ((uint64_t)1 << 30)
 /*

@@ -113,7 +113,7 @@ typedef struct sl_column_kind {
     uint32_t takes;     /* field types, SL_TAKES joined by |; 0: its columns have no field */
     /* Traits that other files may query. */
     bool composes;  /* it is called for missing members, too (composition.h) */
-    bool of_first;  /* it is made of its group's first member alone */
+    bool of_first;  /* it uses its group's first member alone */
     bool windows;   /* its rows are windows of a tensor */
     bool packs;     /* its rows are pieces of documents, each a member of the row */
     bool boxes;     /* its rows are boxes, which it keeps in a list: others may belong to them */
@@ -135,10 +135,10 @@ typedef struct sl_column_kind {
     /* Makes the column's row from row->values. */
     sluice_status (*make)(const sl_column *column, sl_row *row, sl_part_view parts,
                           sluice_error *error);
-    /* Fills a row that holds no sample. NULL: all its parts are zero then. */
+    /* Fills a row that holds no sample. NULL: zeros all its parts. */
     void (*blank)(const sl_column *column, const sl_row_place *at, sl_part_view parts);
-    /* Adapts values that belong to boxes to the objects pasted over them (paste.h). The caller
-     * drops the values of objects that are gone next. NULL: nothing to adapt. */
+    /* Adapts values that belong to boxes to the objects pasted over them (paste.h). The caller then
+     * drops the values of hidden objects. NULL: nothing to adapt. */
     void (*cover)(const sl_column *column, const sl_row *row, sl_part_view parts,
                   const sl_paste *paste);
     /* Makes a row of a column that follows a mixed one, once both partners are made. NULL: its
@@ -164,7 +164,7 @@ struct sl_column {
     bool leads;        /* true if it leads its group */
     uint32_t objects;  /* column of boxes whose objects are pasted (paste.h); SL_COLUMN_NONE */
     uint32_t members;  /* most members of its group's rows (composition.h) */
-    uint32_t member;   /* first member of the row that it is made of */
+    uint32_t member;   /* first member of the row that it uses */
     uint32_t lead;     /* the column that leads it; SL_COLUMN_NONE */
     uint32_t owner;    /* column of the boxes that its rows belong to; SL_COLUMN_NONE */
     uint32_t box_list; /* BOXES: number of its list */
@@ -178,18 +178,18 @@ struct sl_column {
      * one: orientation of the annotation, AUTO: as decoded, or of a MASK as its size shows */
     sluice_orientation orientation;
     bool orients;   /* IMAGE: something depends on its orientation */
-    bool by_size;   /* IMAGE: it, or a column that follows it, goes by the annotated size */
+    bool by_size;   /* IMAGE: it, or a column that follows it, uses the annotated size */
     bool dependent; /* a column that follows it does */
     /* MASK: its own size must show its orientation; IMAGE: a MASK that follows it does */
     bool by_own_size;
     uint32_t width_field, height_field;
     uint32_t picture;       /* IMAGE: its number among them */
-    bool bucketed;          /* IMAGE: its recipe goes by the size of the batch's bucket */
+    bool bucketed;          /* IMAGE: its recipe uses the size of the batch's bucket */
     bool sized;             /* and has it as its output size; of a MASK: its image does */
     uint32_t canvas_passes; /* canvases of three bytes a pixel that its tiles need; 0: none */
-    bool labelled;          /* IMAGE: a column goes by a program for labels, drawn with it */
-    uint32_t sizes_part;    /* of several sizes in a batch: the part that has them */
-    uint32_t pixel_bytes;   /* of such: all of a pixel's values */
+    bool labelled;          /* IMAGE: a column uses a program for labels, drawn with it */
+    uint32_t sizes_part;    /* batches of several sizes: the part that has the sizes */
+    uint32_t pixel_bytes;   /* batches of several sizes: all of a pixel's values */
     uint32_t width, height; /* IMAGE: the largest size of a row */
     struct sl_mixer *mixer; /* IMAGE: how its rows are mixed (meeting.h); NULL: they are not */
     uint64_t views; /* bits: columns made of the same image, on the first of them; 0: it shares none
@@ -274,7 +274,7 @@ typedef struct sl_columns_config {
  * dtype and role. */
 sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *suffix,
                             sluice_error *error);
-/* Adds the part whose rows the request describes: dtype, shape, and column->elements of them.
+/* Adds the part whose rows the request describes: dtype, shape, and column->elements per row.
  * INVALID: as above. */
 sluice_status sl_column_add_asked(sl_column_set *set, sl_column *column, sluice_error *error);
 /* Returns INVALID, with a sentence about the column. */

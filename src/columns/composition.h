@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * composition: the one owner of rows that are made of several samples.
+ * composition: the only module that combines several samples into one row.
  *
  * Purpose: maps each member of a row to its tile and layer, or reports it as missing; owns the
  * canvases of tiles and layers, and the pasted objects (paste.h); and calls a column back in the

@@ -13,7 +13,7 @@
 
 /* Reads the boxes of the sample, before its image is opened. */
 sluice_status sl_group_read(const sl_column *lead, sl_row *row, sluice_error *error);
-/* Then draws the group, for an image of that size. */
+/* Draws the group after that, for an image of that size. */
 sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture *picture,
                             sluice_error *error);
 /* Does both, and opens the image in between; `make` must decode it next. */

@@ -26,7 +26,7 @@ sluice_status sl_column_join_parts(const sl_column *column, sl_column_set *set, 
  * offsets, into offsets. */
 void sl_column_join_rows(const sl_column *column, uint32_t number, uint32_t rows,
                          sl_part_view parts, uint64_t *sizes);
-/* `blank` and `finish` of such kinds, by request.padded. */
+/* `blank` and `finish` of kinds with lengths, by request.padded. */
 void sl_column_blank_lengths(const sl_column *column, const sl_row_place *at, sl_part_view parts);
 void sl_column_finish_lengths(const sl_column *column, uint32_t rows, sl_part_view parts,
                               uint64_t *sizes);

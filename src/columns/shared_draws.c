@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks a recipe's group "shared" against the columns that follow the image. Its steps draw the
- * same in all columns with the key: so nothing that only one of them has may change their draws,
- * neither its boxes nor drawing it again. Once, when all columns are bound.
+ * same in all columns with the key, so neither boxes nor redraws that only one of them has may
+ * change a draw. Runs once, when all columns are bound.
  */
 #include "shared_draws.h"
 

@@ -77,7 +77,8 @@ typedef struct sl_findings {
     void *ctx;
     uint64_t bytes_read;    /* increased by check_object */
     sl_unchecked unchecked; /* data without a checksum */
-    /* set when nobody waits any more: the check ends, even within a large object; NULL: never */
+    /* set when the result is no longer needed: the check ends, even within a large object; NULL:
+     * never */
     const atomic_bool *stop;
 } sl_findings;
 
@@ -104,7 +105,7 @@ typedef struct sl_dataset_ops {
                                sl_sample *sample, sl_place *lookup, sl_refusal *why);
     /*
      * Returns the extent of piece `number` (below sample->pieces) of a located sample; unpack
-     * receives the pieces back to back. Used by code that reads the sample's bytes or locates one
+     * receives the pieces without gaps. Used by code that reads the sample's bytes or locates one
      * of them: sl_dataset_read, the errors of dataset.c, and the feed on its fetch thread. Must not
      * be called for a sample without pieces, or for a dataset other than the one asked to locate
      * it. Computed from the sample without I/O. NULL: no sample has pieces.
@@ -279,7 +280,7 @@ sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_s
 /* Limit on datasets over datasets, so that call chains are bounded. */
 #define SL_DATASET_DEPTH_MAX 16U
 
-/* What a file says about the images beside it. */
+/* A file's relation to the images beside it. */
 typedef enum sl_mentions {
     SL_MENTIONS_NONE,      /* nothing: it names none of them */
     SL_MENTIONS_LINES,     /* as many lines as there are images, which may be their labels */
@@ -343,7 +344,7 @@ typedef struct sl_format {
      */
     bool (*is_file)(const char *name);
     /*
-     * Returns whether a file with such a name really is one, by its contents. NULL: the name is
+     * Returns whether the contents of a file with such a name confirm the format. NULL: the name is
      * enough.
      */
     bool (*is_sure)(sl_look *look);
@@ -369,7 +370,8 @@ typedef struct sl_format {
     /* Determines from its first rows what a file says about the images beside it; NULL: never. */
     sl_mentions (*mentions)(const char *path);
     /*
-     * True if a single file of its own in a folder is the dataset, even if is_sure returns false.
+     * True if a file without others of its kind in the folder is the dataset, even if is_sure
+     * returns false.
      */
     bool is_alone_sure;
     /*
@@ -412,10 +414,10 @@ sl_dataset *sl_dataset_share(const sl_dataset *dataset);
 /* NULL is a no-op. */
 void sl_dataset_close(sl_dataset *dataset);
 
-/* Returns true if some of its objects are behind a network. */
+/* Returns true if some of its objects are in a remote store. */
 bool sl_dataset_is_remote(const sl_dataset *dataset);
-/* Returns how many threads read samples by themselves, unless the caller chose: one for each
- * processor; more for a remote dataset, where they mostly wait. */
+/* Returns the default number of threads that read samples by themselves: one for each processor;
+ * more for a remote dataset, where they mostly wait. */
 uint32_t sl_dataset_threads(const sl_dataset *dataset);
 
 /* Returns the name of class `label`; NULL: none. */

@@ -32,7 +32,7 @@ static sl_bytes key_of_path(const sl_listed *own, sl_bytes path)
     return (sl_bytes){path.data + skips, path.size - skips};
 }
 
-/* Returns the path of a file besides the image; empty if the sample lacks it. */
+/* Returns the path of a file other than the image; empty if the sample lacks it. */
 static sl_bytes listed_file_bytes(const sl_listed *own, uint32_t file, uint64_t index)
 {
     sl_value value;

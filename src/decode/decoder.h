@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decoder: encoded bytes in, out either 8-bit RGB pixels or values as they are stored. One decoder
- * per worker thread.
+ * decoder: decodes bytes to 8-bit RGB pixels, or to values as stored. One decoder per worker
+ * thread.
  *
  * Purpose: finds the codec by its number or the first bytes (codecs.h), reads the header (so that
  * the crop can be drawn), then decodes at least the requested rectangle.
  *
  * Colour contract (output: RGB, 3 channels): grey is replicated; YCbCr of any sampling goes through
  * libjpeg's default (fancy) upsampling and ISLOW transform; RGB as stored; CMYK and YCCK as Pillow
- * converts them (inverted Adobe convention). Of PNG and WebP, alpha and transparent colours are
- * dropped, and so are gamma and profiles; of 16 bits the upper 8 are used. That is Pillow's
- * convert("RGB"), except for 16-bit grey, which Pillow clips at 255 (png_pixels.h).
+ * converts them (inverted Adobe convention). For PNG and WebP, alpha, transparent colours, gamma
+ * and profiles are dropped; the upper 8 of 16 bits are used. That is Pillow's convert("RGB"),
+ * except for 16-bit grey, which Pillow clips at 255 (png_pixels.h).
  *
  * Strictness: a JPEG that ends early, or has a broken entropy stream or lost restart markers within
  * the part that is read, is CORRUPT, never filled with grey; harmless junk between markers is
@@ -20,8 +20,8 @@
  * required; it is also required of arithmetic-coded ones, where libjpeg takes missing bytes for
  * zeros. A PNG must be complete, from the signature to the end chunk; the checksums of the chunks
  * that are read must be right, and colours that the palette lacks are CORRUPT. A WebP must be
- * complete, too; it has no checksums. Of an APNG the default image is decoded; an animated WebP is
- * UNSUPPORTED.
+ * complete, too; it has no checksums. For an APNG, the default image is decoded; an animated WebP
+ * is UNSUPPORTED.
  *
  * Orientation: with exif = APPLY, header sizes, rectangle and pixels are those of the upright
  * image, else those as stored, unless the caller decides for each image (sl_decoder_turn).
@@ -74,9 +74,9 @@ void sl_decoder_close(sl_decoder *decoder);
 sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value,
                                       sl_picture *picture, sluice_error *error);
 /*
- * Works as open_picture, but to read values as they are stored (codec.h): returns their form; they
- * are never turned upright. Pixels of the same image can be decoded as well, if its codec has them.
- * Further error: UNSUPPORTED (a codec that has only pixels).
+ * Works as open_picture, but to read values as stored (codec.h): returns their form; they are never
+ * rotated. Pixels of the same image can be decoded as well, if its codec has them. Further error:
+ * UNSUPPORTED (a codec that has only pixels).
  */
 sluice_status sl_decoder_open_values(sl_decoder *decoder, const sl_value *value,
                                      sl_decoded_form *form, sluice_error *error);
@@ -87,9 +87,9 @@ bool sl_decoder_is_upright(const sl_decoder *decoder);
 /* Returns the same, with the size as stored. */
 sl_turn sl_decoder_stored(const sl_decoder *decoder);
 /*
- * Decides whether the image, of a field with that orientation rule, is to be turned: by `exif`, or
- * by the field; with BY_SIZE, by the annotated size, width x height (0 x 0: unknown). An image that
- * could be either way up is not turned. CORRUPT: the size fits neither way up.
+ * Decides whether to apply the EXIF orientation to the image of a field with that rule: by `exif`,
+ * or by the field; with BY_SIZE, by the annotated size, width x height (0 x 0: unknown). An image
+ * whose size fits both ways is not rotated. CORRUPT: the size fits neither way up.
  */
 sluice_status sl_decoder_turns(const sl_decoder *decoder, sluice_exif exif,
                                sluice_orientation orientation, const int64_t annotated[2],

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backend: the contract of everything that reads bytes from files.
+ * backend: the interface of all modules that read bytes from files.
  *
- * Purpose: submit reads and get each completion exactly once, in any order. Implementations:
+ * Purpose: takes reads and returns each completion exactly once, in any order. Implementations:
  * uring.c (io_uring), pread_pool.c (threads; also whole small files, and reads in pieces),
- * unpackers.c (wraps another; serves compressed files), fault.c (wraps another and misbehaves by a
- * seed).
+ * unpackers.c (wraps another; serves compressed files), fault.c (wraps another and injects faults
+ * by a seed).
  *
  * Threads: one thread, the owner (the fetch thread), calls open, submit, reap and close; any thread
  * calls wake.
  *
  * Ownership: from submit to completion, a request's buffer belongs to the backend (to the kernel,
  * with io_uring): it must stay mapped and unread. close returns when nothing is in flight any more,
- * or, after `drain_ns`, returns how many requests it had to abandon: their memory must never be
- * freed or reused.
+ * or, after `drain_ns`, returns the number of abandoned requests: their memory must never be freed
+ * or reused.
  */
 #ifndef SL_BACKEND_H
 #define SL_BACKEND_H
@@ -30,11 +30,11 @@
 
 typedef enum sl_read_kind {
     SL_READ_AT = 0, /* pread(fd, buffer, length, offset), or the store's equivalent */
-    /* open path, read all of it (at most `length`), close; of an object of several files, all of
-     * them */
+    /* open path, read all of it (at most `length`), close; for an object of several files, all
+     * files */
     SL_READ_FILE = 1,
-    /* like READ_AT for each piece, back to back in the buffer; the kernel is first told which
-     * pieces with gaps are not in memory */
+    /* like READ_AT for each piece, adjacent in the buffer; pieces with gaps that are not in memory
+     * are first announced to the kernel */
     SL_READ_PIECES = 2,
     SL_READ_PACKED = 3, /* of a compressed object; `offset` counts unpacked bytes (unpackers.h) */
     SL_READ_OPEN = 4    /* reads nothing: opens `object` and pins it, `direct` or not (openers.h) */
@@ -65,7 +65,7 @@ typedef struct sl_read {
     uint32_t last_bytes;
     bool drop_cache; /* READ_FILE: advise the kernel to forget the pages afterwards */
     /* READ_FILE: with O_DIRECT where that works; `length` and `buffer` are multiples of
-     * SL_DIRECT_ALIGN. READ_AT: the descriptor is such a one. */
+     * SL_DIRECT_ALIGN. READ_AT: the descriptor is open with O_DIRECT. */
     bool direct;
 } sl_read;
 
@@ -112,14 +112,14 @@ typedef struct sl_read_ends {
 typedef struct sl_backend_ops {
     const char *name;
     /* Creates, on the calling thread, everything the backend needs. Errors: UNSUPPORTED with a
-     * reason in error->text if this machine refuses it. */
+     * reason in error->text if this machine does not allow it. */
     sluice_status (*open)(sl_backend **backend, const sl_backend_config *config,
                           sluice_error *error);
     /* Takes `count` requests. The caller never has more than depth in flight. A request that cannot
      * be started completes with its error. */
     void (*submit)(sl_backend *backend, sl_read *const *reads, uint32_t count);
     /* Writes up to `capacity` completions; waits for at least one, for a wake, or `timeout_ns` (0:
-     * not at all). Returns their number. */
+     * does not wait). Returns their number. */
     uint32_t (*reap)(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                      uint64_t timeout_ns);
     void (*wake)(sl_backend *backend);

@@ -13,8 +13,8 @@
  * read_buffers (their memory), retry (failed reads), resident (a copy in memory), objects (the
  * files) and backend (their readers). This header and its .c files put them together.
  *
- * A thread of its own opens files (openers.h). An open is in flight like a read: it can stall, and
- * be left behind.
+ * A separate thread opens files (openers.h). An open is in flight like a read: it can stall, and be
+ * abandoned.
  *
  * Threads that unpack read compressed objects, each object's items in the order of their requests
  * (unpackers.h). While these threads make progress, no read of a compressed object counts as
@@ -36,7 +36,7 @@
  * credit. With a `spread` the oldest item is also read first, although it need not be the one
  * waited for; if memory is free but fragmented, kept items are moved together for it.
  *
- * Buffers. deliver hands over bytes and a handle; they are readable (with 64 bytes behind them)
+ * Buffers. deliver hands over bytes and a handle; they are readable (with 64 bytes after them)
  * until sl_fetch_release(handle), from any thread. A merged read is kept until its last item is
  * released.
  *
@@ -45,7 +45,7 @@
  * counted after stall_warn_ns; after stall_fail_ns it fails its items with ETIMEDOUT, and its
  * memory is set aside until the kernel returns it; pending completions are taken first. If all
  * `depth` requests are lost that way, items fail after stall_fail_ns without being read. A file
- * that is truncated during a read can show zeros behind its new end: for whole files fetch notices
+ * that is truncated during a read can show zeros past its new end: for whole files fetch notices
  * that (ESTALE), for parts of files only the shard's checksum does.
  *
  * Cancel. sl_fetch_restart forgets the sequence: every item requested and not delivered, inserts
@@ -74,9 +74,9 @@ typedef enum sl_cache_mode {
     SL_CACHE_BUFFERED,
     SL_CACHE_DIRECT,
     SL_CACHE_DROP, /* through it, then drop the pages read */
-    /* Through it for bytes that it has. Otherwise past it, which is quicker and costs less. With
-     * `fills`, while the storage is saturated, through it nevertheless, with read-ahead, so that
-     * the next epoch need not wait for the storage. Whole objects: through it. */
+    /* Through it for bytes that it has. Otherwise past it, which is quicker and costs less; but
+     * with `fills`, while the storage is saturated, through it with read-ahead, so that the next
+     * epoch need not wait for the storage. Whole objects: through it. */
     SL_CACHE_AUTO
 } sl_cache_mode;
 
@@ -181,7 +181,8 @@ void sl_fetch_present(sl_fetch *fetch);
 /* Reports that source.next has items again. */
 void sl_fetch_wake(sl_fetch *fetch);
 /* Cancels, waits for the cancel, and starts again: numbering at 0, credit 0, asleep until _wake or
- * _credit. Not from a callback. The caller must not hold a lock that deliver or next take. */
+ * _credit. Must not be called from a callback. The caller must not hold a lock that deliver or next
+ * take. */
 void sl_fetch_restart(sl_fetch *fetch);
 /* Returns the dataset's copy in memory once it is complete, otherwise NULL. Any thread. */
 const sl_resident *sl_fetch_resident(const sl_fetch *fetch);

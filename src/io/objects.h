@@ -2,21 +2,21 @@
 /*
  * objects: the sources of bytes by number: files, or the contents of compressed files.
  *
- * Purpose: the one set of open objects of a dataset, bounded, least recently used closed first,
- * with two interfaces. Callers that may block read (sl_objects_read: index blocks at open, tools);
- * a fetch thread pins, reads by itself, and unpins. An object can be open twice, through the page
- * cache and past it (O_DIRECT). Offsets in a compressed object count unpacked bytes; it is read
- * from front to back (stream.h) and cannot be pinned.
+ * Purpose: the only set of open objects of a dataset: bounded, closes the least recently used
+ * first, and has two interfaces. Callers that may block read (sl_objects_read: index blocks at
+ * open, tools); a fetch thread pins, reads by itself, and unpins. An object can be open twice,
+ * through the page cache and past it (O_DIRECT). Offsets in a compressed object count unpacked
+ * bytes; it is read from front to back (stream.h) and cannot be pinned.
  *
  * Threads: any. Lock: its own mutex, not held while a file is opened, read or closed: a server that
  * does not answer delays only callers that want the same object.
  *
  * Invariants: a pinned descriptor is never closed; open ones, except those being closed, are at
  * most capacity: a quarter of RLIMIT_NOFILE up to 256, a sixteenth of it beyond, up to 16384; an
- * object with another size than expected, or that is not the file its dataset was made of, or the
- * one opened under its number before, is never pinned. A pin that is never released (its read never
- * came back) keeps its descriptor forever. Finding, pinning and making space take the same time at
- * any capacity.
+ * object is never pinned if its size is not the expected one, or if it is not the file that the
+ * dataset was made from, or not the one opened under its number before. A pin that is never
+ * released (its read never came back) keeps its descriptor forever. Finding, pinning and making
+ * space take the same time at any capacity.
  */
 #ifndef SL_OBJECTS_H
 #define SL_OBJECTS_H
@@ -161,11 +161,11 @@ typedef struct sl_opening {
     int64_t offset;
 } sl_opening;
 void sl_objects_unpin(sl_objects *objects, const sl_pin *pin);
-/* Returns the number of pins: 0 when nobody reads. */
+/* Returns the number of pins; 0 if no read is in progress. */
 uint32_t sl_objects_pins(sl_objects *objects);
 typedef enum sl_places {
     SL_PLACES_LOCAL = 0, /* all are local files */
-    SL_PLACES_REMOTE,    /* all are behind a network */
+    SL_PLACES_REMOTE,    /* all are in remote stores */
     SL_PLACES_OTHER,     /* all lack descriptors, and threads read them */
     SL_PLACES_MIXED
 } sl_places;

@@ -20,8 +20,7 @@
 int64_t sl_read_up_to(const sl_handle *handle, uint8_t *buffer, uint64_t bytes, uint64_t offset);
 /* Reads all `bytes` of a file. Returns them, or -errno, ESTALE if it has become shorter. */
 int64_t sl_read_all_of(const sl_handle *handle, uint8_t *buffer, uint64_t bytes);
-/* Returns whether a file now ends before `end`: then reading may have shown zeros behind its
- * end. */
+/* Returns whether a file now ends before `end`: then reading may have shown zeros past its end. */
 bool sl_is_cut_short(const sl_handle *handle, uint64_t end);
 /* Reads all pieces. Returns their bytes; or -errno, ENODATA if the file ends earlier, also by the
  * end of the read. */

@@ -242,7 +242,7 @@ int sl_store_real_path(const char *path, char real[SL_PATH_BYTES])
     return sl_store_of(path)->real_path(path, real);
 }
 
-/* Returns how many bytes of a remote address ".." cannot leave: its bucket or host. */
+/* Returns the length of the part of a remote address that ".." cannot leave: its bucket or host. */
 static size_t remote_root_bytes(const char *address)
 {
     const char *slashes = strstr(address, "://");

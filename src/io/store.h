@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store: where datasets are stored, and the one way to access them.
+ * store: the places where datasets are stored, and the only way to access them.
  *
  * Purpose: formats, datasets and readers know addresses (a path, or "scheme://..."), and use the
  * store of an address. A store is one row of `sl_stores` (stores.c): local files (store_local.c),
@@ -15,8 +15,8 @@
  *
  * - a member of a tar: a look (look.h) and the name identify the file; a handle walks it while the
  * dataset is opened, and records which object it was (sl_file_identity). The set of objects
- * (objects.h) opens it again, refuses another one, and returns it pinned: by its descriptor to
- * io_uring, or without one to the pread pool, which calls the row's `read_at`.
+ * (objects.h) opens it again, rejects a different object, and returns it pinned: by its descriptor
+ * to io_uring, or without one to the pread pool, which calls the row's `read_at`.
  *
  * - a row of Parquet: the same, except for the footer and page headers, which are read by a handle
  * while the dataset is opened, and by sl_handle_open_again later.

@@ -11,7 +11,7 @@ enum {
     ONE_PIECE = 1250, /* per byte if nothing is skipped or decoded in parallel */
     WORTH = 200000,   /* minimum gain of a new form: the estimate is not exact */
 
-    /* a code with all of them was not made for one image */
+    /* a code with all these symbols was not made for one image */
     DC_SYMBOLS = 12,
     AC_SYMBOLS = 162,
     END_MARKER_BYTES = 2
@@ -76,7 +76,7 @@ static uint64_t coded_bytes(const sl_jpeg_subject *s, const sl_jpeg_codes *codes
     return sl_jpeg_codes_bytes(codes, s->counts) + (uint64_t)markers * 5 / 2;
 }
 
-/* Returns the number of bytes [begin, end) without the zeros behind FF. */
+/* Returns the number of bytes in [begin, end) without the zeros after FF. */
 static uint64_t unstuffed_bytes(sl_bytes jpeg, size_t begin, size_t end)
 {
     uint64_t stuffed = 0;

@@ -3,16 +3,16 @@
  * jpeg_huffman: decodes entropy-coded data of sequential JPEGs to coefficients, two bit streams at
  * a time.
  *
- * Purpose: Huffman decoding is most of a JPEG decode, and most of it is latency: of consecutive
- * table look-ups, and of mispredicted branches where blocks end. Here one look-up of 11 bits
- * returns up to two symbols with their magnitude bits (an end of block counts as one); block ends
- * are not branches (the next block's table and place are selected); and two independent streams
- * (restart intervals) fill each other's gaps. Rare cases leave the fast path: codes and magnitudes
- * beyond 11 bits, and blocks whose last coefficient is present. One sample: begin sets a stream's
- * bytes; aim sets its chain of blocks; run fills the chains of two streams until one of them is at
- * its end; then aim sets the next chain, or begin the next interval. Invariants: a stream never
- * reads more than SL_HUFFMAN_PADDING bytes past its end, and never writes outside the blocks of its
- * chain, regardless of the bits. DC values are left as differences. Threads: pure.
+ * Purpose: Huffman decoding takes most of a JPEG decode, mostly in latency: of consecutive table
+ * look-ups, and of mispredicted branches at the ends of blocks. Here one look-up of 11 bits returns
+ * up to two symbols with their magnitude bits (an end of block counts as one); block ends are not
+ * branches (the next block's table and place are selected); and two independent streams (restart
+ * intervals) fill each other's gaps. Rare cases leave the fast path: codes and magnitudes beyond 11
+ * bits, and blocks whose last coefficient is present. Use: begin sets a stream's bytes; aim sets
+ * its chain of blocks; run fills the chains of two streams until one is at its end; then aim sets
+ * the next chain, or begin the next interval. Invariants: a stream never reads more than
+ * SL_HUFFMAN_PADDING bytes past its end, and never writes outside the blocks of its chain,
+ * regardless of the bits. DC values are left as differences. Threads: pure.
  */
 #ifndef SL_JPEG_HUFFMAN_H
 #define SL_JPEG_HUFFMAN_H

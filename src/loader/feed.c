@@ -135,8 +135,8 @@ static uint64_t other_of_mix(const sl_feed *feed, const sl_row_want *want, uint6
     return sample != own ? sample : sl_order_sample(&order, (at + 1) % order.count);
 }
 
-/* Returns a partner by the rule any. If an epoch has more positions than there are samples, as one
- * of episodes may, each round of as many has an order of its own. */
+/* Returns a partner by the rule any. If an epoch has more positions than samples, as with episodes,
+ * each round of all samples has a separate order. */
 static uint64_t any_partner(const sl_feed *feed, const sl_row_want *want)
 {
     const sluice_loader_options *o = &feed->config->options;

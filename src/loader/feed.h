@@ -4,9 +4,9 @@
  * and samples.
  *
  * Two cursors walk the same sequence of steps (epoch after epoch, until end_epoch):
- *   ask    one sample at a time, far ahead, on the fetch thread: what to read (by shards, in the
- *          order of reading, which is another than that of rows);
- *   begin  one step at a time, whenever a slot is empty: where it will go. Beginning a step raises
+ *   ask    one sample at a time, far ahead, on the fetch thread: chooses the reads (by shards,
+ *          in the order of reading, which differs from that of rows);
+ *   begin  one step at a time, whenever a slot is empty: assigns the slot. Beginning a step raises
  *          the fetch credit by the samples in it.
  * A step's number in that sequence is its ticket; tickets of one run are consecutive, and staging
  * returns batches in their order. `first_ticket` is the run's first.
@@ -95,7 +95,7 @@ typedef struct sl_feed_slot {
     uint32_t members;        /* of a row, as the columns say */
     _Atomic uint32_t left;   /* rows that are not finished */
     _Atomic uint32_t parked; /* of those: feed_parking.c */
-    _Atomic bool dropped;    /* some of them were not made: nobody will see the step */
+    _Atomic bool dropped;    /* some rows were not made: the step will not be returned */
     sl_part_view parts;
     uint64_t epoch, ticket; /* of the step */
     sl_step step;
@@ -160,8 +160,8 @@ typedef struct sl_feed {
     sl_leveling leveling; /* of their steps */
     uint64_t first_ticket, asked, credit;
     uint64_t short_from; /* first ticket on the short path; UINT64_MAX: none */
-    /* Of a dataset that is read from front to back, else NULL; and the walk, if that is the order
-     * in which rows are requested. */
+    /* The shards of a dataset that is read front to back, else NULL. by_shards: rows are requested
+     * in that order, by the walk. */
     const sl_shard_set *shards;
     bool by_shards;
     sl_shard_walk walk;
@@ -171,15 +171,15 @@ typedef struct sl_feed {
     sl_feed_slot *slots;    /* of ticket t: slots[t % prefetch] */
     _Atomic uint8_t *met;   /* of their meetings */
 
-    /* Of episodes, else NULL: the final sample of each row of each slot, UINT64_MAX: none. */
+    /* With episodes, else NULL: the final sample of each row of each slot, UINT64_MAX: none. */
     uint64_t *finals;
     sl_gathering *gatherings; /* of each row of each slot: [slot x batch + row] */
     /* of each member: [(slot x batch + row) x members + member]; rows with fewer members leave
      * the rest unused */
     sl_job *jobs;
-    /* If samples share pages, else NULL. Of each row of each slot, like jobs: the rows on the short
-     * path, in the order of their pages. And jobs that are delivered and not in a task yet; fetch
-     * thread. */
+    /* If samples share pages, else NULL. Like jobs, for each row of each slot: the rows on the
+     * short path, in the order of their pages. And jobs that are delivered but not in a task yet;
+     * fetch thread. */
     sl_paged_row *by_page, *delivered;
     uint32_t delivered_count;
     sl_row_want *pending; /* of item s: pending[s % lookahead]; fetch thread */
@@ -340,7 +340,7 @@ static inline sl_feed_slot *sl_feed_slot_of(const sl_feed *feed, uint64_t ticket
     return &feed->slots[ticket % feed->config->options.prefetch];
 }
 
-/* Returns the slot's rows on the short path; NULL: in their own order. */
+/* Returns the slot's rows on the short path, by page; NULL: they keep their order. */
 static inline sl_paged_row *sl_feed_by_page(const sl_feed *feed, const sl_feed_slot *slot)
 {
     return feed->by_page != NULL

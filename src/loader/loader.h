@@ -120,8 +120,8 @@ sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
 /* ---- open_memory.c ---- */
 
-/* Takes the memory of each row of each slot, each sample in flight and each worker, besides slots
- * and read buffers, out of the budget; fetch takes its own. Errors: NOMEM. */
+/* Charges the budget with the memory of each row of each slot, each sample in flight and each
+ * worker, except slots and read buffers; fetch charges its own. Errors: NOMEM. */
 sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error);
 /* Checks that memory_bytes, less the part already taken, and the system suffice for the slots.
  * Errors: NOMEM, with the column that needs the most. */

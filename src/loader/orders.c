@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* orders: the table, and the rows of orders that need no file of their own. Rows open by the thread
- * that opens the loader; cursors are any thread's. */
+/* orders: the table of orders, and the rows that have no separate file. Rows open on the thread
+ * that opens the loader; any thread uses cursors. */
 #include "orders.h"
 
 #include "error.h"
@@ -111,7 +111,7 @@ static const sl_order_row buckets_row = {.kind = &sl_bucket_order,
                                          .open = open_buckets,
                                          .save = save_buckets,
                                          .misfit = misfit_of_buckets};
-/* Reading by shards has a step of its own (opening.c). */
+/* Opening has a separate step for reading by shards (opening.c). */
 static const sl_order_row shards_row = {.kind = &sl_shards_order,
                                         .is_asked = asks_shards,
                                         .save = save_shards,
@@ -128,7 +128,7 @@ static const sl_order_row plain_row = {.kind = &sl_plain_order,
 extern const sl_order_row sl_episodes_row, sl_weights_row, sl_lengths_row, sl_repeats_row,
     sl_packing_row_of_orders;
 
-/* The first requested one is used. Those with an option come first, and refuse conflicts; then
+/* The first requested one is used. Those with an option come first, and reject conflicts; then
  * those that the shuffle or the dataset requires. */
 static const sl_order_row *const rows[] = {
     &sl_episodes_row, &sl_weights_row, &sl_lengths_row, &sl_repeats_row, &sl_packing_row_of_orders,

@@ -16,7 +16,7 @@
 
 #define STAGE "pack"
 
-/* ---- what a dataset has besides shards ---- */
+/* ---- files of a dataset other than shards ---- */
 
 static sluice_status copy_left_out(const sl_left_out_file *file, uint64_t expected, FILE *to,
                                    sluice_error *error)

@@ -9,19 +9,18 @@
  * than the stall limit, the chunk is left, as if there were no space.
  *
  * Policy: Belady's, with the choice to bypass the cache. A chunk's reads come in one burst an epoch
- * (first to last), which has to be downloaded in any case, so keeping a chunk only pays at its next
- * burst. Where space is short, the chunk with the farthest next use is removed, provided that the
+ * (first to last), which must be downloaded in any case, so keeping a chunk only pays at its next
+ * burst. If space is short, the chunk with the farthest next use is removed, provided that the
  * newcomer is used again at least an epoch sooner: that is, chunks whose burst is over and that the
  * next epoch does not use. Chunks that the next epoch uses all have the same worth, since each
  * saves one download there; replacing one by another would only cost a download and a write. So a
- * cache that holds a share c of the data has a hit rate of c, epoch after epoch, and its content is
- * stable. Ties go by the chunk's number. A chunk that finds no space is read past the cache.
+ * cache that holds a fraction c of the data has a hit rate of c in every epoch, and its content is
+ * stable. The chunk's number breaks ties. A chunk that finds no space is read past the cache.
  *
- * A read of a chunk of the plan waits for the chunk (chunk_waits.h), so that no
- * byte is downloaded twice. A chunk that is not within reach is fetched out of turn then. A read
- * does not wait for a chunk that will not have space, and for none after a fetch has failed. The
- * quota is read with each plan. While the folder cannot be written to, nothing is removed for
- * space.
+ * A read of a chunk of the plan waits for the chunk (chunk_waits.h), so that no byte is downloaded
+ * twice. If the chunk is not within reach yet, it is then fetched out of turn. A read does not wait
+ * for a chunk that will not have space, nor for any chunk after a fetch has failed. The quota is
+ * read with each plan. While the folder cannot be written to, nothing is removed for space.
  *
  * A chunk is fetched when its first use is fewer than `ahead` chunks away: as many as fill a
  * quarter of the cache, at least 4, at most 64. A chunk that the next epoch does not use is not
@@ -70,7 +69,8 @@ typedef struct sl_caching_objects {
     uint64_t wait_ns; /* maximum wait for another process's chunk; 0: 30 s */
 } sl_caching_objects;
 
-/* Returns the size of the largest chunk of the objects, and how many threads it justifies. */
+/* Returns the size of the largest chunk of the objects, and the number of threads that it
+ * justifies. */
 uint64_t sl_caching_largest(const sl_caching_objects *objects);
 uint32_t sl_caching_threads(uint64_t largest);
 /* Threads: 1 to SL_CACHING_THREADS_MAX. The cache and objects->ctx must outlive it. Errors: NOMEM.

@@ -44,7 +44,7 @@ typedef struct sl_object {
     char *moved;               /* sl_malloc'd target of a redirect; NULL: none */
     int64_t moved_until_s;
     bool moved_from_local; /* the redirect came from a server that is not public */
-    /* Of a provider that redirects: one read requests the target, while others wait briefly. */
+    /* If the provider redirects: one read requests the target, while others wait briefly. */
     bool asking, is_direct; /* is_direct: its last answer was not a redirect */
     uint64_t asking_since_ns;
     sl_object_window windows[SL_OBJECT_WINDOWS];
@@ -77,7 +77,7 @@ ssize_t sl_object_read_at(sl_object *object, void *to, size_t bytes, uint64_t of
 int sl_object_look(sl_object *object);
 /* Frees windows of more than 64 KiB. */
 void sl_object_trim(sl_object *object);
-/* Copies bytes into a window of their own, under the mutex, if there is memory for them. */
+/* Copies bytes into a new window, under the mutex, if there is memory for it. */
 void sl_object_put_window_locked(sl_object *object, const void *bytes, uint64_t offset,
                                  size_t count);
 /* Frees windows of more than so many bytes. */

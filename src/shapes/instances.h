@@ -8,9 +8,9 @@
  * centres of the output's pixels.
  *
  * A view's matrix is 3 x 3, row by row, and maps image coordinates (continuous: pixel (i, j) covers
- * [i, i + 1) x [j, j + 1)) to those of the output; affine, or a perspective. What a perspective has
- * behind the camera, or so near to it that the farthest point would be moved 2^19 pixels, is cut
- * off; points that any other matrix moves farther than the reach of polygon.h are put there.
+ * [i, i + 1) x [j, j + 1)) to those of the output; affine, or a perspective. With a perspective,
+ * parts behind the camera, or so near to it that the farthest point would be moved 2^19 pixels, are
+ * cut off; with any other matrix, points are clamped to the reach of polygon.h.
  *
  * Memory: from scratch, given back: 4 words per point, and what polygon.h says.
  *

@@ -56,7 +56,7 @@ typedef struct sl_staging_config {
     /* One for each part that is `converted`; the device must support them (device->converts). */
     const sl_staging_conversion *conversions;
     uint32_t conversion_count;
-    /* Where the consumer wants part `output`: one address per device slot, each with space for the
+    /* The consumer's memory for part `output`: one address per device slot, each with space for the
      * part; owned by the caller until the last batch is released. The part must be a converted one,
      * or the device must share the host's memory. NULL: staging allocates the memory. */
     void *const *outputs;
@@ -150,8 +150,8 @@ sluice_status sl_staging_retain(sluice_batch *batch);
  */
 sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUstream_st *stream);
 
-/* Returns why wait or release last refused a stream; OK, leaving `error` unchanged, if they refused
- * none since open or forget. */
+/* Returns why wait or release last rejected a stream; OK, leaving `error` unchanged, if they
+ * refused none since open or forget. */
 sluice_status sl_staging_get_refusal(sl_staging *staging, sluice_error *error);
 void sl_staging_forget_refusal(sl_staging *staging);
 

@@ -56,7 +56,7 @@ static uint64_t kept_count(const sluice_pack_result *result, int reason)
     return count;
 }
 
-/* Returns how many of the other JPEGs have no faster form, unless all were to be kept anyway. */
+/* Returns the number of other JPEGs without a faster form; 0 with the option to keep all. */
 static uint64_t kept_fast(const struct pack_args *args, const sluice_pack_result *result)
 {
     uint64_t count = args->options.keep_bytes ? 0 : result->jpegs_kept;

@@ -21,9 +21,9 @@
  * 2^-(f + 1). The second pass multiplies that by g, and adds d and p. Two reals less than 1 apart
  * are rounded to integers at most 1 apart, clipped or not; so it is enough that
  *     g (0.5 + p + e + 2^-(f + 1)) + d + p < 1.
- * sl_convolver_open works this out for the sample at hand, with e and d of one tap more than there
- * are, which is more than the series of filter.c costs. g is at most 1.25 for bicubic and 1.56 for
- * Lanczos; up to a factor of 32 the sum is at most 0.77 and 0.96. Where it is 1 or more both passes
+ * sl_convolver_open computes this for the given sample, with e and d of one tap more than there
+ * are, which covers the error of filter.c's series. g is at most 1.25 for bicubic and 1.56 for
+ * Lanczos; up to a factor of 32 the sum is at most 0.77 and 0.96. If it is 1 or more, both passes
  * are in binary32 instead (convolve_real.c), whose weights and sums cost nothing that matters here:
  * g * 0.5 < 1.
  *
@@ -48,12 +48,12 @@ typedef struct sl_row_pair {
 } sl_row_pair;
 
 /* Per instruction set; convolve_scalar.c is the reference, others give the same bits. Kernels may
- * read and write SL_ROW_SLACK samples behind rows, except `upper` and `lower`. */
+ * read and write SL_ROW_SLACK samples past the end of rows, except `upper` and `lower`. */
 typedef struct sl_convolve_kernels {
     /* Like sl_resample_kernels. */
     bool (*prepare)(sl_horizontal *pass, sl_scratch *scratch);
-    /* Filters two rows of needed columns, behind which there are 6 * pairs + SL_CONVOLVE_BEHIND
-     * bytes, to two rows of outputs, from 0 to `most`. */
+    /* Filters two rows of needed columns to two rows of outputs, from 0 to `most`. 6 * pairs +
+     * SL_CONVOLVE_BEHIND bytes must follow the input rows. */
     void (*across)(const sl_horizontal *pass, const uint8_t *upper, const uint8_t *lower,
                    int16_t most, int16_t *out);
     /* Sums over `count` pairs, rounded, >> shift, of `samples` samples. */

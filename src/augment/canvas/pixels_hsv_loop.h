@@ -9,7 +9,7 @@
 #include "hsv.h"
 #include "pixels_loop.h"
 
-/* What LANES / 4 changed pixels are made of, and which sextant says where it goes. */
+/* The values of LANES / 4 changed pixels' channels; the sextant decides their order. */
 typedef struct pixels_hsv_made {
     pixels_vector most, least, between, sextant;
 } pixels_hsv_made;
@@ -19,15 +19,15 @@ SL_PIXELS_INLINE pixels_floats pixels_whole(pixels_floats x)
     return V(cvtepi32_ps)(V(cvttps_epi32)(x));
 }
 
-/* An entry of OpenCV's tables by SL_HSV_UNIT: adding 3072, whose last bit is 2^-12, rounds. Of 0 it
- * is infinite, and what comes of it is a number that 0 is multiplied with. */
+/* Returns an entry of OpenCV's tables over SL_HSV_UNIT: adding 3072, whose last bit is 2^-12,
+ * rounds. For 0 it is infinite; the number made from it is later multiplied by 0. */
 SL_PIXELS_INLINE pixels_floats pixels_hsv_divided(float by, pixels_floats x)
 {
     const pixels_floats unit = V(set1_ps)(3072.0F);
     return V(sub_ps)(V(add_ps)(V(div_ps)(V(set1_ps)(by), x), unit), unit);
 }
 
-/* H, changed; a sum of 32 keeps it positive where it is cut. */
+/* Returns H, changed; adding 32 keeps it positive when it is truncated. */
 SL_PIXELS_INLINE pixels_vector pixels_hsv_hue(pixels_vector sixths, pixels_floats chroma,
                                               uint8_t shift)
 {
@@ -40,8 +40,8 @@ SL_PIXELS_INLINE pixels_vector pixels_hsv_hue(pixels_vector sixths, pixels_float
     return V(min_epu32)(above, V(sub_epi32)(above, turn));
 }
 
-/* Where the grade is the part from an even sextant to the next, or back to an odd one, that one's
- * number is the sextant's with its last bit set. */
+/* `grade`: the distance to the end of an even sextant, or from the start of an odd one; both are at
+ * sextant | 1. */
 SL_PIXELS_INLINE void pixels_hsv_back(pixels_vector hue, pixels_floats saturation,
                                       pixels_floats value, pixels_hsv_made *made)
 {

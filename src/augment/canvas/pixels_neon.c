@@ -42,7 +42,7 @@ static void pixels_neon_look_up_one(uint8_t *pixels, size_t count, const uint8_t
     sl_pixels_scalar.look_up_one(pixels + whole * 3, count - whole, table);
 }
 
-/* Of 4 pixels; narrowing rounds. */
+/* The grey of 4 pixels; narrowing rounds. */
 static inline uint16x4_t grey_of_four(uint16x4_t red, uint16x4_t green, uint16x4_t blue)
 {
     const uint32x4_t sum = vmull_n_u16(red, SL_GREY_RED);
@@ -91,7 +91,7 @@ static void pixels_neon_grey(uint8_t *pixels, size_t count)
     sl_pixels_scalar.grey(pixels + whole * 3, count - whole);
 }
 
-/* Conversion to whole numbers cuts and saturates, and so does each narrowing. */
+/* Conversion to integers truncates; it and each narrowing saturate. */
 static inline int16x4_t blend_four(int16x4_t grey, int16x4_t value, float factor)
 {
     const float32x4_t difference = vcvtq_f32_s32(vsubl_s16(value, grey));

@@ -21,7 +21,7 @@
 
 #define CHUNK ((size_t)STEP * 2)
 
-/* Of 16-bit values, or of their sums with 32 bits. */
+/* Two vectors of 16-bit values, or of their 32-bit sums. */
 typedef struct two {
     VECTOR low, high;
 } two;
@@ -88,7 +88,7 @@ INLINE VECTOR load_pair(const int16_t *weights)
     return OP(set1_epi32)(pair);
 }
 
-/* Of CHUNK samples, wherever they are. */
+/* Sums for CHUNK samples, in order or in lanes. */
 typedef struct weighted {
     two low, high;
 } weighted;
@@ -154,7 +154,7 @@ INLINE void down_step(const sl_stencil_taps *taps, const uint8_t *const *middle,
     store_order(out + x, to_order(words));
 }
 
-/* Of at least CHUNK samples, as all rows here. */
+/* `samples` is at least CHUNK, as for all rows here. */
 INLINE void down_row(const sl_stencil_taps *taps, const uint8_t *const *rows, size_t samples,
                      int16_t *out)
 {

@@ -117,7 +117,7 @@ INLINE void aim_bilinear(const sl_warp_source *source, const double *xs, const d
     }
 }
 
-/* A patch each of pixels k, at `places` of the view, for loads that would go behind it. */
+/* Copies the pixels at `places` to a patch each, for loads that would pass the view's end. */
 INLINE void copy_pairs(const sl_warp_source *source, const int32_t places[4],
                        uint8_t patches[LANES * 8])
 {
@@ -185,7 +185,7 @@ INLINE __m256d horner(__m256d p, __m256d linear, __m256d square, __m256d cube, _
     return blend_pd(p, blend_pd(linear, inner, at), at);
 }
 
-/* Of integers, where the order of additions is free. */
+/* The pixels are integers, so the order of additions does not matter. */
 INLINE __m256d cubic_of_bytes(__m256i left, __m256i right, int channel, __m256d at)
 {
     const __m256d a = pick(left, channel);
@@ -310,7 +310,7 @@ SL_TARGET_AVX2 void sl_warp_bicubic_avx2(const sl_warp_source *source, const dou
                                          const double *ys, uint32_t count, uint8_t *out)
 {
     const sl_warp_source local = *source;
-    /* Of the last of 4 rows, from a pixel before: 14 bytes. */
+    /* The last place whose loads stay in the view: 14 bytes from the pixel before, in 4 rows. */
     const int64_t most = view_bytes(source) - 2 * (int64_t)local.stride_bytes - 11;
     block_aim aim;
     if (view_bytes(source) == 0 || count < LANES) {

@@ -65,7 +65,7 @@ INLINE __m256d shear_points(const sl_warp_line *line, int axis, uint32_t column)
                          _mm256_set1_pd(line->offset[axis]));
 }
 
-/* As the reference has them. */
+/* Makes `count` pixels by the reference. */
 INLINE void shear_few(const sl_warp_source *source, const sl_warp_line *line, uint32_t column,
                       uint32_t count, uint8_t *out)
 {

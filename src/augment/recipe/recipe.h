@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recipe: the user's steps, and their meaning for one image, and for those of a batch.
+ * recipe: the user's steps, and how they apply to one image and to a batch.
  *
  * Purpose: sluice_augment is a plain value, a list of steps (augment/recipe/steps.h) in the order
  * in which they are drawn; the steps of a group follow it. sl_draw turns (recipe, key, image size)
@@ -71,7 +71,7 @@ sluice_status sl_recipe_check_steps(const sluice_augment *recipe, sluice_error *
 
 enum { SL_GROUPS_MAX = 64 };
 
-/* Everything that a draw depends on, besides the recipe and the image's size. */
+/* Everything that a draw depends on, except the recipe and the image's size. */
 typedef struct sl_draw_key {
     uint64_t seed, epoch, sample;
     /* number of the geometry group, whose columns share the draw; below SL_GROUPS_MAX */
@@ -128,7 +128,8 @@ sluice_status sl_draw_both(const sluice_augment *recipe, const sl_draw_key *key,
 /* Returns whether one of its steps needs a batch's size (sl_draw_key), also if a later one gives
  * another. */
 bool sl_recipe_wants_batch(const sluice_augment *recipe);
-/* Returns how the rows of a batch are mixed; false: they are not. Of a recipe that was checked. */
+/* Returns how the rows of a batch are mixed; false: they are not. The recipe must have been
+ * checked. */
 bool sl_recipe_mixing(const sluice_augment *recipe, sl_mixing *mixing);
 
 #endif

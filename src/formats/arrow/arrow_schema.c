@@ -2,7 +2,7 @@
 /*
  * arrow_schema: parses the tree of fields into a list of nodes and their buffers.
  *
- * Pure; runs on the opener's thread. An unknown type marks its node as refused, never the file.
+ * Pure; runs on the opener's thread. An unknown type makes its node unusable, never the file.
  */
 #include "arrow_schema.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * betons: FFCV's .beton files: each row is a sample.
+ * betons: opens FFCV's .beton files, one sample per row.
  *
- * The numbers of a row are in memory (beton_file.h). The data that it points to is in one page,
- * back to back, and are read as one range, from the first to the last field of the dataset. A
- * sample that points to nothing has its row as its bytes. Several files with the same fields are
- * joined.
+ * The numbers of a row are in memory (beton_file.h). The data that it points to is adjacent in one
+ * page, and is read as one range, from the first to the last field of the dataset. A sample that
+ * points to nothing has its row as its bytes. Several files with the same fields are joined.
  */
 #include "beton_file.h"
 #include "checksum.h"

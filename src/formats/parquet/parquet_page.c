@@ -274,7 +274,7 @@ sl_refusal sl_page_split(const sl_page_pick *pick, sl_bytes body, sl_bytes *leve
     return sl_accept();
 }
 
-/* Counts the values before that of the row, and determines whether the row has one. */
+/* Counts the values before the row's, and determines whether the row has one. */
 static sl_refusal parquet_page_count_before(const sl_page_pick *pick, sl_bytes stored,
                                             uint32_t *before, bool *present)
 {

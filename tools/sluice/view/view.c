@@ -178,8 +178,8 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
     return draw_sheet(view);
 }
 
-/* Chooses the pipeline whose steps are shown: that of the only image column, or, if none was
- * requested, the common one. False: reported. */
+/* Chooses the pipeline whose steps are shown: the only image column's, or the common one if none
+ * was requested. False: reported. */
 static bool choose_shape(const struct view_args *args, const struct column_set *set,
                          struct pipeline_shape *shape)
 {
