@@ -17,7 +17,7 @@ static photo_folder photos;
 static char packed[300];
 static const fake_cuda_control *fake;
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 /* The same pixels in every epoch. */
 static sluice_augment *plain_recipe(void)

@@ -210,7 +210,7 @@ TEST(a_lost_byte_is_seen)
 
 /* ---- memory ---- */
 
-/* Runs one epoch. Checks how its slots are pinned and what is reported about it. */
+/* Runs one epoch. Checks its batches, and the statistics' kind of pinning and reason for it. */
 static void run_pinned(const char *pinning, const char *reason, const fake_cuda_options *options,
                        const fake_cuda_fault *fault)
 {

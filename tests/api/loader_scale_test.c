@@ -27,7 +27,7 @@ static char many[300], few[300];
 static uint64_t each; /* windows per sample */
 static uint32_t head; /* bytes of a sample before its tensor */
 
-/* ---- what is asked of the file system ---- */
+/* ---- calls to the file system ---- */
 
 static _Atomic uint32_t opened, listed, reads;
 

@@ -66,7 +66,7 @@ read_out() { # the output: three files, all complete
     /usr/bin/python3 -m json.tool "$work/out/gpu-check.json" > "$work/json" || fail "no JSON"
     grep -q '^step ' "$work/out/gpu-check.txt" || fail "no table"
     tar -tzf "$work/out/gpu-check.logs.tar.gz" > "$work/files" || fail "no logs"
-    grep -q '^gpu-check.logs/environment.log$' "$work/files" || fail "the log of a step is not there"
+    grep -q '^gpu-check.logs/environment.log$' "$work/files" || fail "the log of a step is missing"
     [ "$(find "$work/out" -type f | wc -l)" -eq 3 ] || fail "not three files: $(ls "$work/out")"
 }
 

@@ -105,7 +105,7 @@ run 3 verify packed --json
 json '.samples == 0 and .bad == 2'
 run 4 info packed --sample 0
 says err "cannot open the file"
-! grep -q "how many" err || fail "that there are too few samples is not what is wrong"
+! grep -q "how many" err || fail "the error blames the number of samples"
 run 2 info packed --sample 19
 says err "the dataset has 19"
 

@@ -70,7 +70,7 @@ run 0 cache empty --json
 json '.chunks == 1'
 run 0 cache list
 says out "0 objects, 0 chunks, 0 B"
-[ -e cache/README ] && [ -e cache/chunks-1/README ] || fail "what is not the cache's is left alone"
+[ -e cache/README ] && [ -e cache/chunks-1/README ] || fail "a file that is not the cache's was removed"
 
 # Bytes that others may write are not trusted.
 chmod 0777 cache/chunks-1

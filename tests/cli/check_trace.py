@@ -23,7 +23,7 @@ def check_fields(events):
             if key not in event:
                 fail(f"an event without {key}: {event}")
         if event["ph"] not in "XbeM":
-            fail(f"a phase that is none of ours: {event}")
+            fail(f"an unknown phase: {event}")
         if event["ph"] != "M" and event["ts"] < 0:
             fail(f"before the beginning: {event}")
         if event["ph"] == "X" and event["dur"] < 0:

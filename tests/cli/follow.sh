@@ -36,7 +36,7 @@ for class in 1 2 255; do
     [ "$(grep -c "</span>class $class</li>" page.html)" -eq 4 ] || fail "class $class of each mask"
 done
 [ "$(grep -c '>epoch 1<' page.html)" -eq 2 ] || fail "a tile for each draw of a row"
-! grep -q '<dt>' page.html || fail "what is drawn or in a legend is text, too"
+! grep -q '<dt>' page.html || fail "a drawn column is also listed as text"
 run 0 view scenes --samples 2 --draws 1 "${image[@]}" --column boxes:boxes,length=9,format=xywh -o page.html
 says page.html "$mark#3cb44b\"></span>1</li>"
 # Two crops, each with the columns that follow it; and after each step.
@@ -121,7 +121,7 @@ run 0 bench instances.json "${chosen[@]}" --epochs 1 --batch 1 "${image[@]}" "${
 
 python=/usr/bin/python3
 if "$python" -c 'import PIL' 2> /dev/null; then
-    "$python" - << 'PY' || fail "what is drawn is not what it should be"
+    "$python" - << 'PY' || fail "wrong pixels in a sheet"
 import json
 from PIL import Image
 palette = [(230, 25, 75), (60, 180, 75), (255, 225, 25)]
@@ -133,7 +133,7 @@ def tile(name, number=0, row=0):
     assert right <= sheet.width and bottom <= sheet.height
     return sheet.crop((box["left"], box["top"], right, bottom))
 def color_of(boxes, points, classes, x, y):
-    """What a pixel has to be, by what is stored, moved by hand; None: not looked at."""
+    """The expected color of a pixel, from the stored values moved by hand; None: not checked."""
     for number, (px, py) in enumerate(points):
         if (abs(x - px) <= 2 and y == py) or (abs(y - py) <= 2 and x == px):
             return palette[number]

@@ -54,9 +54,9 @@ for command in "${commands[@]}"; do
     [ -z "$(sort common | comm -23 - <(sort every))" ] || fail "$command --help-all lacks an option of --help"
     # One line per option, and nothing else between the headings.
     sed '/^Examples:/,$d' all | grep -E '^ +-' > lines
-    [ "$(wc -l < lines)" -eq "$(wc -l < every)" ] || fail "$command: a line is no option"
+    [ "$(wc -l < lines)" -eq "$(wc -l < every)" ] || fail "$command: a line without an option"
     ! grep -vE '^  (-[a-zA-Z],|   ) --[a-z-]+( [^ ]+)?  +[^ ].*' lines > err || fail "$command: an option without a text"
-    ! grep -E '[.;,]$|picture|  [A-Z][a-z]' lines > err || fail "$command: a text is no phrase"
+    ! grep -E '[.;,]$|picture|  [A-Z][a-z]' lines > err || fail "$command: a text that is not a phrase"
 
     # Each option is in docs/cli.md once, and nothing else is.
     grep -oE -e '--[a-z-]+' every | grep -vxE -e '--help(-all)?' | sort > expected

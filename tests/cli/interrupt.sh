@@ -52,7 +52,7 @@ for pause in 1 5 20; do
 done
 says out "interrupted: "
 says out "none whole"
-[ -s page.html ] || fail "no page of what was measured"
+[ -s page.html ] || fail "no report of the steps measured so far"
 stop 1 synth many --count 100000
 says err "--force"
 [ "$(find many -name '*.tmp' | wc -l)" -eq 0 ] || fail "an unfinished file was left"
@@ -93,4 +93,4 @@ json '.interrupted'
 
 # When its reader closes, the writer ends silently.
 "$sluice" info --system --json 2> err | true
-[ ! -s err ] || fail "a closed pipe is no error"
+[ ! -s err ] || fail "a closed pipe causes an error message"

@@ -38,7 +38,7 @@ for command in "${commands[@]}"; do
     for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES 'SEE ALSO'; do heads page "$section"; done
     says page " sluice(1)"
     says page " $name - "
-    ! grep -q 'sage:' page || fail "$name.1: the usage is no synopsis"
+    ! grep -q 'sage:' page || fail "$name.1: the usage is not turned into a synopsis"
     while IFS= read -r usage; do
         heads page " $usage"
     done < <(sed -nE 's/^(Usage|  or):  ?(.*)/\2/p' out)

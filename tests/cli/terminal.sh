@@ -22,7 +22,7 @@ harmless() {
     for file in out err; do
         ! tr -d '\n' < $file | LC_ALL=C grep -q '[[:cntrl:]]' || fail "$* wrote a control to $file"
         ! LC_ALL=C grep -q "$c1" $file || fail "$* wrote a C1 control to $file"
-        iconv -f utf-8 -t utf-8 < $file > /dev/null 2>&1 || fail "$* wrote what is no UTF-8 to $file"
+        iconv -f utf-8 -t utf-8 < $file > /dev/null 2>&1 || fail "$* wrote invalid UTF-8 to $file"
     done
 }
 

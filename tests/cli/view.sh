@@ -153,7 +153,7 @@ refuses 1 "none/x.html" view photos --samples 2 --draws 1 --size 32 -o none/x.ht
 
 python=/usr/bin/python3
 if "$python" -c 'import PIL' 2> /dev/null; then
-    "$python" - <<'PY' || fail "the PNG does not decode to what was asked for"
+    "$python" - <<'PY' || fail "the sheet is not as requested"
 import base64, html.parser, io, itertools, json, os
 from PIL import Image, ImageDraw, ImageFont
 def load(name):

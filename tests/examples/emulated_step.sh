@@ -19,7 +19,7 @@ code=0
 "$program" "$work/packed" 0 2> "$work/message" || code=$?
 [ "$code" -eq 2 ] || { echo "no step time: exit code $code"; exit 1; }
 if "$program" "$work/missing" 30 2> "$work/message"; then
-    echo "a missing folder is no error"
+    echo "a missing folder causes no error"
     exit 1
 fi
 grep -q missing "$work/message" || { echo "the message does not name the folder"; exit 1; }

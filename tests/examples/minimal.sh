@@ -15,7 +15,7 @@ for data in photos packed; do
     [ "$got" = "$expected" ] || { echo "$data: got: $got"; exit 1; }
 done
 if "$program" "$work/missing" 2> "$work/message"; then
-    echo "a missing folder is no error"
+    echo "a missing folder causes no error"
     exit 1
 fi
 grep -q missing "$work/message" || { echo "the message does not name the folder:"; cat "$work/message"; exit 1; }
@@ -23,4 +23,4 @@ for data in photos packed; do
     got=$("$first" "$work/$data" | awk '{ sum += $1 } END { print NR, sum }')
     [ "$got" = "2 128" ] || { echo "first: $data: batches and rows: $got"; exit 1; }
 done
-! "$first" "$work/missing" || { echo "first: a missing folder is no error"; exit 1; }
+! "$first" "$work/missing" || { echo "first: a missing folder causes no error"; exit 1; }

@@ -41,7 +41,7 @@ endfunction()
 add_subdirectory($root/examples examples)
 END
 
-# configure NAME EXPECTED FLAGS [TOLD]: EXPECTED is whether the example is there, TOLD whether it is said that it is not.
+# configure NAME EXPECTED FLAGS [SAY]: EXPECTED: 1 if the example is built; SAY: 1 if a message reports that it is not.
 configure() {
     local name=$1 expected=$2 say=${4-$((1 - $2))}
     # Nor is the machine's own MPI found, by pkg-config.

@@ -13,6 +13,6 @@ out=$("$program" "$work/photos")
 awk -v a="$(mean plain)" -v b="$(mean 'with fog')" 'BEGIN { exit !(a > 0 && b > a + 3) }' || { echo "no fog: $out"; exit 1; }
 out=$("$program" "$work/photos" 0)
 [ "$(mean plain)" = "$(mean 'with fog')" ] || { echo "no strength, and another mean: $out"; exit 1; }
-! "$program" "$work/photos" 2 2> "$work/message" > /dev/null || { echo "a strength of 2 is no error"; exit 1; }
+! "$program" "$work/photos" 2 2> "$work/message" > /dev/null || { echo "a strength of 2 causes no error"; exit 1; }
 grep -q 'native step "fog": its function returned 1' "$work/message" || { echo "another message:"; cat "$work/message"; exit 1; }
-! "$program" "$work/missing" 2> /dev/null || { echo "a missing folder is no error"; exit 1; }
+! "$program" "$work/missing" 2> /dev/null || { echo "a missing folder causes no error"; exit 1; }

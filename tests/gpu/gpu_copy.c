@@ -122,7 +122,7 @@ static void measure_beside_work(const bench *b)
     GPU_MUST(g, stream_destroy, busy);
 }
 
-/* ---- the loader's road ---- */
+/* ---- copies as in the loader ---- */
 
 enum { BATCHES = 120 };
 

@@ -192,7 +192,8 @@ static void stream_capture(void)
     gpu_expect(sluice_batch_release_on(batch, g.stream) == SLUICE_OK, "release fails afterwards");
     /* Not a failure: the latest rejected call. */
     const sluice_status status = sluice_loader_get_error(loader, NULL);
-    gpu_expect(status == SLUICE_STATE, "the refusal is told as %s", sluice_status_name(status));
+    gpu_expect(status == SLUICE_STATE, "the rejected call is reported as %s",
+               sluice_status_name(status));
     sluice_loader_close(loader);
     gpu_close(&g);
 }

@@ -259,7 +259,7 @@ static void judge(const order *o, uint64_t wrong, uint64_t batches)
     gpu_figure(o->broken == BROKEN_NOT ? "order_wrong" : "order_wrong_when_broken", (double)wrong,
                "batches");
     if (o->broken == BROKEN_NOT) {
-        gpu_expect(wrong == 0, "%llu of %llu batches are not what was sent",
+        gpu_expect(wrong == 0, "%llu of %llu batches differ from those sent",
                    (unsigned long long)wrong, (unsigned long long)batches);
     } else {
         gpu_expect(wrong > 0,

@@ -98,7 +98,7 @@ static int try_reading(const gpu *g, reading *r, uint8_t *memory, size_t bytes, 
         return 0;
     }
     gpu_expect(device_agrees(g, memory, r->contents),
-               "the device does not see what was read into %s", what);
+               "the device does not see the bytes read into %s", what);
     return 1;
 }
 

@@ -84,7 +84,7 @@ class Torchrun:
         return [PYTHON, "-m", "torch.distributed.run", *options, *counts, *meeting, *command]
 
 
-# ---- what is found ----
+# ---- ranks ----
 
 
 def check_found(launcher, tool):

@@ -159,7 +159,7 @@ def main():
 
 
 def check_lines(tree):
-    """Checks what is built and checked, what is omitted, and -R."""
+    """Checks which targets are built, which files are formatted and linted, which are omitted, and -R."""
     lines = select(tree, "src/columns/boxes.c src/decode/decoder.h src/columns/gone.c tests/cli/lib.sh tests/cli/pack.sh bench/speed.c")
     assert {line[1] for line in lines if line[0] == "format"} == {"src/columns/boxes.c", "src/decode/decoder.h", "bench/speed.c"}
     assert {line[1] for line in lines if line[0] == "lint"} == {"src/columns/boxes.c", "src/decode/decoder.c", "bench/speed.c"}

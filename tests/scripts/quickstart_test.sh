@@ -79,7 +79,7 @@ runs_no() { ! grep -q "^$1" "$work/called" || fail "$1 was run"; }
 
 # Nothing is missing: no user calls apt or sudo, and the build begins.
 status nothing "$(stanza libzstd-dev $foreign installed; stanza libfoo $foreign installed)"
-[ "$(DPKG_ADMINDIR=$work/dpkg dpkg-query -W -f '${Status}\n' libzstd-dev | wc -l)" -eq 2 ] || fail "it is not there twice"
+[ "$(DPKG_ADMINDIR=$work/dpkg dpkg-query -W -f '${Status}\n' libzstd-dev | wc -l)" -eq 2 ] || fail "the package is not listed twice"
 for user in 0 1000; do
     for script in quickstart "test --quick"; do
         try "$script" "$user" 1

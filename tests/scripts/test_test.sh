@@ -163,7 +163,7 @@ SLUICE_WRITE_COSTS=1 try 0 --preset release --preset debug
 [ "$(head -n 3 "$tree/tests/costs.txt" | tr '\n' ',')" = "# seconds,104 long_test,12 part_12_test," ] ||
     { cat "$tree/tests/costs.txt"; fail "the costs"; }
 
-# What has changed: files that differ from HEAD, including new ones; otherwise everything since main.
+# Changed files: those that differ from HEAD, including new ones; otherwise everything since main.
 in_git init -q -b main
 for file in src/columns/boxes.c src/plan/plan.c docs/page.md; do printf '/* SPDX-License-Identifier: Apache-2.0 */\n' > "$tree/$file"; done
 for module in columns plan; do printf 'sluice_module(%s SOURCES boxes.c plan.c bad.c)\n' $module > "$tree/src/$module/CMakeLists.txt"; done

@@ -9,7 +9,7 @@
 #include "cases.h"
 
 /* Compares the samples of the case's epochs. samples[i * SIM_ROWS_MAX + k] is the sample at place k
- * of the i-th epoch, or -1 if another one is there or none was seen. Any difference ends the
+ * of the i-th epoch, or -1 if that place has another one or was not seen. Any difference ends the
  * program (sim_fail). */
 void sim_mixes_check(const sim_case *of, const int64_t *samples, uint32_t epochs);
 

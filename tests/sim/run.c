@@ -627,7 +627,7 @@ static void run_segment(segment *of, sim_draw *draw)
         sim_fail("%u slabs of memory are left", sim_slabs_open() - slabs);
     }
     if (sim_idle() - idle > sim_excused() - excused + VAIN_NS) {
-        sim_fail("waited for nothing: %llu ms, of which %llu have a reason",
+        sim_fail("waited for nothing: %llu ms, %llu of them with a reason",
                  (unsigned long long)((sim_idle() - idle) / 1000000),
                  (unsigned long long)((sim_excused() - excused) / 1000000));
     }

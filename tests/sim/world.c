@@ -114,7 +114,7 @@ static void note_jump(void)
 static void check_vain(void)
 {
     if (world.idle > world.excused + VAIN_MOST_NS) {
-        sim_fail("waited for nothing: %llu ms, of which %llu have a reason",
+        sim_fail("waited for nothing: %llu ms, %llu of them with a reason",
                  (unsigned long long)(world.idle / 1000000),
                  (unsigned long long)(world.excused / 1000000));
     }

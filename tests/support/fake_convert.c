@@ -47,7 +47,7 @@ void fake_run_conversion(fake_device *fake, const fake_work *work)
     const bool there = work->block->done.copies >= work->before.copies;
     const bool read = work->other->done.kernels >= work->before_other.kernels;
     const bool open = work->block->open && work->other->open;
-    fake_expect_locked(fake, there, "conversion of a batch that is not there yet");
+    fake_expect_locked(fake, there, "conversion of a batch that is not ready");
     fake_expect_locked(fake, read, "conversion over a batch that a kernel still has to read");
     fake_expect_locked(fake, open, "conversion of closed memory");
     if (there && read && open) {

@@ -211,8 +211,8 @@ void *fake_cuda_find_locked(fake_cuda_kind kind, const void *key, fake_cuda_call
 fake_cuda_thing *fake_cuda_holding_locked(fake_cuda_kind kind, const void *address, size_t bytes);
 /* Returns the host location of the device's bytes. */
 void *fake_cuda_backing_locked(uintptr_t address);
-/* Returns the record of which bytes were written; NULL: none is kept, or the test may write
- * them. */
+/* Returns a mark for each byte that was written; NULL: no marks are kept, or the test may write
+ * the bytes. */
 uint8_t *fake_cuda_written_locked(uintptr_t address);
 
 struct CUstream_st *fake_cuda_stream_locked(struct CUstream_st *stream, fake_cuda_call call);

@@ -260,8 +260,7 @@ static void do_locked(const fake_cuda_work *work)
         wait_locked(work);
         break;
     case WORK_RECORD:
-        /* For records in two streams, the later call counts, regardless of which stream gets there
-         * first. */
+        /* For records in two streams, the later call counts, even if its stream runs first. */
         if (work->record > work->event->done) {
             work->event->done = work->record;
             work->event->done_ns = fake_cuda_now_ns();

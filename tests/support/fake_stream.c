@@ -73,7 +73,7 @@ static void run_kernel(fake_device *fake, const fake_work *work)
     const bool there = is_there(work->block, &work->before) &&
                        (work->other == NULL || is_there(work->other, &work->before_other));
     const bool open = work->block->open && (work->other == NULL || work->other->open);
-    fake_expect_locked(fake, there, "kernel on a batch that is not there yet");
+    fake_expect_locked(fake, there, "kernel on a batch that is not ready");
     fake_expect_locked(fake, open, "kernel on closed memory");
     if (there && open) {
         sl_unlock(&fake->mutex);

@@ -171,7 +171,7 @@ void http_error_body(http_text *body, const char *code)
 {
     http_text_print(body,
                     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>%s</Code>"
-                    "<Message>The server was told to answer so.</Message>"
+                    "<Message>The test requested this response.</Message>"
                     "<RequestId>4442587FB7D0A2F9</RequestId></Error>",
                     code);
 }

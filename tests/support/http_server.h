@@ -37,7 +37,7 @@
  *   stall-body=N          stops sending after N bytes of the body
  *   drip=MS               one byte of the body every MS
  *   rate=BYTES            limit per second, for each connection
- *   empty-pages           listing pages without entries, each of which names another one
+ *   empty-pages           listing pages without entries that each name another one
  *   same-pages            the first page of a listing repeatedly, naming another one
  *   redirect=URL [status=302]   a Location; "%n" in it becomes a new number
  *   clock=S               the server's clock is S seconds off: Date, and 403 RequestTimeTooSkewed

@@ -14,7 +14,7 @@ typedef enum jpeg_colour {
     JPEG_YCBCR = 0, /* from RGB pixels, 3 channels */
     JPEG_GREY,      /* 1 channel */
     JPEG_RGB,       /* 3 channels, unconverted */
-    JPEG_CMYK,      /* 4 channels, unconverted (Adobe: 255 is no ink) */
+    JPEG_CMYK,      /* 4 channels, unconverted (Adobe: 255 means no ink) */
     JPEG_YCCK       /* from the 4 channels of JPEG_CMYK */
 } jpeg_colour;
 

@@ -28,9 +28,9 @@ typedef void power_check(const char *folder, void *ctx);
 
 /*
  * Makes states, each once, in the folder `into` (created and removed), and checks each. After every
- * `step`-th operation, the states are: what is left if nothing, everything, or only the names of
- * unsynced changes reached the disk; all sets of names if there are few, otherwise some; and blocks
- * drawn by `seed`. Returns the number of states.
+ * `step`-th operation, the states are: nothing, everything, or only the names of unsynced changes
+ * reached the disk; all sets of names if there are few, otherwise some; and blocks drawn by `seed`.
+ * Returns the number of states.
  */
 uint32_t power_each(const char *into, uint32_t step, uint64_t seed, power_check *check, void *ctx);
 /* Prints the state being checked to stderr. */

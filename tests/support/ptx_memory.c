@@ -178,7 +178,7 @@ static const char *find_global(ptx_accesses *a, uint64_t address, unsigned bytes
                          m->writable ? a->touches[i] + at : NULL};
         return NULL;
     }
-    return "out of bounds: no memory is there";
+    return "out of bounds: no memory at this address";
 }
 
 static const char *check_written(const place *at, unsigned bytes, bool writes)

@@ -276,7 +276,7 @@ static bool step(run *r, warp *w)
     const ptx_instruction *n = &r->kernel->code[pc];
     const uint64_t most = r->launch->steps != 0 ? r->launch->steps : STEPS;
     if (++w->steps > most) {
-        return fail(r, n, w->first, "it does not come to an end");
+        return fail(r, n, w->first, "it does not end");
     }
     for (uint32_t lane = 0; lane < w->lanes; lane++) {
         w->pc[lane] += mask >> lane & 1;

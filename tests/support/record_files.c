@@ -156,10 +156,10 @@ void records_first_bad_file_is_told(void **state)
 {
     (void)state;
     const char *path = test_folder();
-    for (unsigned bad = 6; bad >= 2; bad -= 2) { /* regardless of which thread meets which */
+    for (unsigned bad = 6; bad >= 2; bad -= 2) { /* whichever thread reads it */
         write_file(path_of_file(bad), "no record at all", 16);
     }
-    for (unsigned i = 0; i < 20; i++) { /* and regardless of which it began with */
+    for (unsigned i = 0; i < 20; i++) { /* and whichever is read first */
         sluice_dataset *dataset = NULL;
         sluice_error error = SLUICE_ERROR_INIT;
         assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_CORRUPT);

@@ -327,7 +327,7 @@ static void judge(run *r, step at, bool met_before, const sluice_error *error)
         find(r->c, at, "an interrupted call is not made again", error);
     } else if (status == SLUICE_INVALID || status == SLUICE_CORRUPT || status == SLUICE_STATE ||
                status == SLUICE_INTERNAL) {
-        find(r->c, at, "a refusal of the system that is told as something else", error);
+        find(r->c, at, "a refusal of the system that is reported as another error", error);
     } else if (error->text[0] == '\0' || error->status != status) {
         find(r->c, at, "a status without a message", error);
     }

@@ -74,7 +74,7 @@ def check_flags(root, rows, known):
         known |= {f"--{name}" for name in words_of_tool(text)}
     for name, flag, _ in rows:
         if flag and flag.split()[0] not in known:
-            yield f"{PHRASES}: {flag!r}, for {name!r}, is no option of the tool"
+            yield f"{PHRASES}: {flag!r}, for {name!r}, is not an option of the tool"
 
 
 @of_text
@@ -88,7 +88,7 @@ def check_keywords(root, rows):
     for name, _, keyword in rows:
         word = re.match(r"(?:sluice\.)?(\w+)", keyword or "")
         if word and word[1] not in known:
-            yield f"{keyword!r}, for {name!r}, is no argument of the package"
+            yield f"{keyword!r}, for {name!r}, is not an argument in the package"
 
 
 def members_of(headers):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Judges steps for detection (augment_detection_draws) against the rules of torchvision's references and v2, and of
-ultralytics' LetterBox, written down anew: from the same numbers, which the program prints, the same sizes and places.
-And boxes through what was drawn before, one step at a time. The seeds are fixed."""
+"""Compares detection steps (augment_detection_draws) with a second implementation of the rules of torchvision's references
+and v2, and of ultralytics' LetterBox: from the random numbers that the program prints, both must get the same sizes and
+positions. Also moves boxes through random steps, one at a time. The seeds are fixed."""
 import math
 import random
 import subprocess
@@ -309,7 +309,7 @@ def through(m):
 
 
 def some_step(r, size):
-    """(what the program is told, the function of a point, the size behind it, whether it warps)"""
+    """Returns (words for the program, function of a point, size after the step, True if it warps)."""
     width, height = size
     kind = r.choice(["crop", "out", "resize", "flip", "warp", "warp", "grey", "pad"])
     if kind in ("crop", "out"):

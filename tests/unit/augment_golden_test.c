@@ -429,8 +429,8 @@ int main(int argc, char **argv)
     if (getenv("SLUICE_WRITE_GOLDEN") != NULL) {
         written = fopen(golden_path, "w");
         (void)fputs(
-            "# Digests (XXH3-64) of pixels: tests/unit/augment_golden_test.c says of which, "
-            "and how this is written.\n",
+            "# Digests (XXH3-64) of pixels: tests/unit/augment_golden_test.c describes them, "
+            "and how to write this file.\n",
             written);
     } else {
         read_golden();

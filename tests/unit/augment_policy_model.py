@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Judges draws of policies (augment_policy_draws) against a model written from the tables of the papers,
-torchvision and timm: all values, exactly; how often each draw comes, by chi-squared tests. The seeds are
-fixed, so that there is one outcome. Where torchvision is there its own tables are asked, too."""
+"""Compares draws of policies (augment_policy_draws) with a model written from the tables of the papers,
+torchvision and timm: values exactly, frequencies by chi-squared tests. The seeds are fixed, so the outcome
+is always the same. If torchvision is installed, its own tables are compared as well."""
 import collections
 import itertools
 import math
@@ -164,7 +164,7 @@ def judge_mixes(draws, kind, arguments, name, width, depths, one):
                 weight /= blend
             elif rule == 1:
                 assert abs(sum(w for w, _ in cs) - 1) < 1e-6
-            else:  # what is left of a blend after those that follow
+            else:  # later members of the blend scale this weight
                 weight *= math.prod(1 - w for w, _ in cs[i + 1:]) / blend
             shares.append(min(max(weight, 0), 1))
         deciles(f"{name}: share {i}", shares, lambda x: 1 - (1 - x) ** (width - 1))  # Beta(1, width - 1)

@@ -323,7 +323,7 @@ TEST(magnitudes_are_below_their_number)
 
 /* ---- more than a program holds ---- */
 
-/* 1 + 8 x (1 + 8) operations, 64 of which may change the geometry. */
+/* 1 + 8 x (1 + 8) operations; 64 may change the geometry. */
 static sluice_status add_wide_mix(sluice_augment *r)
 {
     return sluice_augment_add(r, "aug_mix", (const double[]){10, 8, 8}, 3);

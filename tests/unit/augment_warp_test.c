@@ -73,7 +73,7 @@ static double between(fixture *f, double least, double most)
     return sl_random_range(&f->random, least, most);
 }
 
-/* Draws pixels, none of which has the fill's colour. */
+/* Draws pixels that all differ from the fill's colour. */
 static void random_pixels(fixture *f, int number)
 {
     f->width = 1 + sl_random_below(&f->random, number % 5 == 0 ? 4 : SIDE_MAX);

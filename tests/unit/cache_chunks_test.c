@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chunk cache on disk: any process finds what was written, quotas hold, and evicted chunks stay
+/* The chunk cache on disk: any process finds written chunks, quotas hold, and evicted chunks stay
  * readable for their current readers. */
 #include "chunk_list.h"
 #include "chunk_rig.h"

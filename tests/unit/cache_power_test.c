@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Caches interrupted by a power failure (tests/support/power.h): regardless of what is left,
- * reading through them gives the same as without a cache.
+ * Caches interrupted by a power failure (tests/support/power.h): whatever remains on disk, reading
+ * through them gives the same as without a cache.
  */
 #include "checksum.h"
 #include "chunk_rig.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The store of unpacked files: which files are valid, how locks of other processes are handled, who
- * removes part files, and what is shared. python/tests/test_unpacked_dir.py tests whole datasets.
+ * The store of unpacked files: which files are valid, how locks of other processes are handled,
+ * which process removes part files, and sharing. python/tests/test_unpacked_dir.py tests whole
+ * datasets.
  */
 #include "clock.h"
 #include "photo_folder.h"

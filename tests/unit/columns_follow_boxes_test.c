@@ -49,7 +49,7 @@ TEST_WITH(labels_of_more_boxes_than_they_have_room_for, follow_setup, follow_tea
     assert_int_equal(make(f->rig, ROWS - 1, &error), SLUICE_UNSUPPORTED);
     assert_non_null(
         strstr(error.text, "\"labels\" is too long: length 3, the column holds at most 1"));
-    set_owned(f, 2, 2, 2); /* of which one is kept */
+    set_owned(f, 2, 2, 2); /* one of these is kept */
     must_make(f->rig, 0);
     assert_int_equal(labels[0], 11);
 }

@@ -339,7 +339,7 @@ static void launch_one(bench *b, const char *ptx, const char *kernel, sl_cu_addr
     expect_ok(cu->module_unload(module));
 }
 
-/* Converts one pixel, all three samples of which become `value`, on the fake. */
+/* Converts one pixel on the fake: all three of its samples become `value`. */
 static void convert_one(bench *b, const char *kernel, float value, void *result, size_t bytes)
 {
     sl_cu_address out;

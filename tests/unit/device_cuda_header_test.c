@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* A function's address is used only for its type, so nothing is linked. */
-/* NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters is no value. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a parameter list cannot be in parentheses. */
 #define SAME_TYPE(field, symbol, parameters)                                         \
     _Static_assert(_Generic(&(symbol), sl_cu_result(*) parameters : 1, default : 0), \
                    "the driver's " #symbol " has another type");

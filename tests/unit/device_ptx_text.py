@@ -33,7 +33,7 @@ def source_digest(root):
     for name, pattern in PARTS.items():
         found = re.findall(pattern, squeezed((root / name).read_text()))
         if len(found) < 3:
-            sys.exit(f"{name}: nothing of what the kernels depend on is there")
+            sys.exit(f"{name}: nothing that the kernels depend on was found")
         parts.append(" ".join(found))
     return digest("\n".join(parts))
 

@@ -57,7 +57,7 @@ TEST(what_is_there_is_seen)
         assert_true(drop());
         const bool dropped = !has(&cache, 0, PIECE);
         if (cache.cannot_tell || !dropped) {
-            print_message("this file system keeps its pages, or does not tell\n");
+            print_message("this file system keeps its pages, or does not report them\n");
         } else {
             sl_page_cache_read_ahead(&(sl_cached_range){0, file, false, 0, PIECE});
             assert_int_equal(pread(file, piece, PIECE, 0), PIECE);
@@ -80,7 +80,7 @@ TEST(a_page_may_be_missing)
     assert_int_equal(posix_fadvise(file, MISSING, PAGE, POSIX_FADV_DONTNEED), 0);
     const bool kept = has(&cache, MISSING, PAGE);
     if (kept || cache.no_cachestat) {
-        print_message("this file system keeps its pages, or does not tell of each\n");
+        print_message("this file system keeps its pages, or does not report each\n");
     } else {
         assert_true(has(&cache, 0, FILE_BYTES));
         assert_false(has(&cache, MISSING - PAGE, (uint64_t)10 * PAGE));

@@ -281,7 +281,7 @@ TEST(headers_cut_short_are_left)
     jpeg_free(&file);
 }
 
-/* Codec errors are worded by libjpeg, regardless of which reader saw them first. */
+/* libjpeg words all codec errors, even those that our reader sees first. */
 TEST(refusals_are_worded_as_ever)
 {
     const sl_decoder_config config = {.max_pixels = 1 << 20, .exif = SLUICE_EXIF_APPLY};

@@ -88,7 +88,7 @@ static void close_while_reads_sleep(const char *path, uint64_t rows)
     while (number_of(&sleeping) > 0) {
         setup_sleep_ns(10 * MS);
     }
-    setup_sleep_ns(100 * MS); /* a sanitizer checks what is freed now */
+    setup_sleep_ns(100 * MS); /* a sanitizer checks the memory freed meanwhile */
 }
 
 TEST(whole_files)

@@ -141,7 +141,7 @@ TEST(another_count_is_another_dataset)
     parts_remove(&f);
 }
 
-/* ---- what is left over ---- */
+/* ---- leftovers ---- */
 
 /* A dataset that cannot be checked is not added to a second time. */
 TEST(a_damaged_dataset_is_not_added_to_again)

@@ -93,7 +93,7 @@ TEST(a_part_again_changes_nothing)
     parts_remove(&f);
 }
 
-/* ---- several at once, some of which die ---- */
+/* ---- several at once; some die ---- */
 
 static pid_t begin_part(const parts_rig *f, uint32_t part, uint32_t parts)
 {

@@ -108,7 +108,7 @@ static void check_pack(const char *folder, void *ctx)
     }
     if (f->before > 0 && samples == 0 && f->options.overwrite == 0) {
         power_print_state();
-        fail_msg("what was there is lost");
+        fail_msg("the earlier dataset is lost");
     }
     if (f->before == 0 && access(path, F_OK) == 0 && !folder_is_part_of(path, f->whole)) {
         power_print_state();

@@ -225,7 +225,7 @@ static void *ask_rows(void *argument)
     return NULL;
 }
 
-/* Each thread works through six epochs, four of which are kept. */
+/* Each thread works through six epochs; four are kept. */
 TEST(threads_get_the_same_order)
 {
     static asker askers[2];

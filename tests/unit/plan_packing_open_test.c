@@ -50,7 +50,7 @@ static void *read_rows(void *argument)
     return NULL;
 }
 
-/* 100 windows, 32 of which are kept. */
+/* 100 windows; 32 are kept. */
 TEST(threads_get_the_same_rows)
 {
     static uint64_t expected[MOST];

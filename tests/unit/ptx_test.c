@@ -88,14 +88,14 @@ TEST(addresses_are_in_memory_and_aligned)
     static const fault faults[] = {
         {"st.global.u32 [%d2], 1;", NULL},
         {"ld.global.u32 %r2, [%d0+252];", NULL},
-        {"ld.global.u32 %r2, [%d0+256];", "out of bounds: no memory is there"},
-        {"ld.global.u32 %r2, [%d0+-4];", "out of bounds: no memory is there"},
+        {"ld.global.u32 %r2, [%d0+256];", "out of bounds: no memory at this address"},
+        {"ld.global.u32 %r2, [%d0+-4];", "out of bounds: no memory at this address"},
         {"ld.global.v2.u32 {%r2, %r3}, [%d0+248];", NULL},
         {"ld.global.v2.u32 {%r2, %r3}, [%d0+252];", "not aligned"},
         {"ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%d0+8];", "not aligned"},
         {"ld.global.u64 %d3, [%d0+4];", "not aligned"},
         {"ld.global.u16 %h0, [%d0+1];", "not aligned"},
-        {"mov.u64 %d0, 0; ld.global.u32 %r2, [%d0];", "no memory is there"},
+        {"mov.u64 %d0, 0; ld.global.u32 %r2, [%d0];", "no memory at this address"},
         {"st.global.u32 [%d0], 1;", "a write to memory that is only read"},
         {"ld.param.u64 %d3, [out+8];", "outside of the parameters"},
         {"ld.param.u64 %d3, [in+4];", "not aligned"},
@@ -193,7 +193,7 @@ TEST(what_is_not_known_is_refused)
 TEST(what_never_ends_is_stopped)
 {
     static const fault faults[] = {
-        {"L: bra L;", "it does not come to an end"},
+        {"L: bra L;", "it does not end"},
         {"div.u32 %r2, %r0, 0;", "division by 0"},
         {"bar.sync 1;", "only barrier 0"},
     };

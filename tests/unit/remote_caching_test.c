@@ -212,7 +212,7 @@ TEST(half_a_cache_hits_half_by_samples)
     expect_hits(CHUNKS / 2, 10, 0.48, 0);
 }
 
-/* ---- what is removed ---- */
+/* ---- eviction ---- */
 
 static epoch uses_of(uint32_t first, uint32_t count)
 {

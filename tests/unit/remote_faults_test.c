@@ -186,7 +186,7 @@ static uint32_t requests_for(const char *log, const char *path)
     return count;
 }
 
-/* Describes what is wrong with the outcome, or NULL. */
+/* Returns a description of a wrong outcome, or NULL. */
 static const char *wrong_of(const reading *of, http_server *server, const char *log)
 {
     const char *shown = http_server_url(server) + strlen("http://");

@@ -65,7 +65,7 @@ static unsigned start_server(void)
     FILE *output = fdopen(pipes[0], "r");
     assert_non_null(output);
     while (port == 0 && fgets(line, sizeof(line), output) != NULL) {
-        (void)sscanf(line, "ACCEPT 127.0.0.1:%u", &port); /* NOLINT(cert-err34-c): 0 is none */
+        (void)sscanf(line, "ACCEPT 127.0.0.1:%u", &port); /* NOLINT(cert-err34-c): 0: no port */
     }
     (void)fclose(output);
     return port;
@@ -184,7 +184,7 @@ TEST(certificates)
     assert_int_equal(fetch(url, &status), -EKEYREJECTED);
 }
 
-/* A body of many TLS records, several of which arrive at once. */
+/* A body of many TLS records. Several arrive at once. */
 TEST(many_records)
 {
     enum { BYTES = 588895 }; /* the numbers up to 100,000 */

@@ -165,7 +165,7 @@ TEST_WITH(masks_are_those_of_a_walk, open_scratch, close_scratch)
     }
 }
 
-/* ---- what is drawn where ---- */
+/* ---- pixels that are written ---- */
 
 TEST_WITH(only_what_is_covered_is_written, open_scratch, close_scratch)
 {

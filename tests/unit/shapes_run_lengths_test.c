@@ -380,7 +380,7 @@ TEST(bad_lengths_are_refused)
     assert_non_null(sl_run_reader_add(&reader, 1));
 }
 
-/* The largest possible mask, of which nothing is decoded. */
+/* The largest possible mask. None of it is decoded. */
 TEST(a_claim_costs_nothing)
 {
     sl_run_lengths runs;

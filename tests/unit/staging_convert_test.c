@@ -386,7 +386,7 @@ TEST(a_conversion_that_waits_for_no_copy_is_caught)
         sl_sleep_until_ns(sl_now_ns() + 1000000);
     }
     rig_hold(&r, false);
-    expect_violation(&r, "conversion of a batch that is not there yet");
+    expect_violation(&r, "conversion of a batch that is not ready");
 }
 
 TEST(a_copy_that_waits_for_no_conversion_is_caught)

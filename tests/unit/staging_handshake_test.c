@@ -114,7 +114,7 @@ TEST(a_kernel_that_waits_for_no_copy_is_caught)
     rig_synchronize(&r, r.stream);
     rig_hold(&r, false);
     expect_violation(&r, r.kind == RIG_FAKE
-                             ? "kernel on a batch that is not there yet"
+                             ? "kernel on a batch that is not ready"
                              : "read of memory that earlier work still has to write");
 }
 

@@ -218,7 +218,7 @@ static void release_last(rig *r, reader *readers, uint32_t first)
     }
     sl_staging_close(r->staging);
     r->staging = NULL;
-    assert_int_equal(sl_thread_start(&thread, "let go", let_go_in_turn, &late, NULL), SLUICE_OK);
+    assert_int_equal(sl_thread_start(&thread, "release", let_go_in_turn, &late, NULL), SLUICE_OK);
     for (uint32_t i = 0; i < STREAMS; i++) {
         assert_int_equal(sl_staging_release(batch, true, readers[i].stream), SLUICE_OK);
     }

@@ -386,7 +386,7 @@ TEST(the_sheet_is_what_is_drawn_now)
     assert_true(png_image_finish_read(&image, NULL, there, 0, NULL));
     if (image.width != now.width || image.height != now.height ||
         memcmp(there, now.rgb, PNG_IMAGE_SIZE(image)) != 0) {
-        fail_msg("%s is not what is drawn now; look at what changed and renew it: "
+        fail_msg("%s differs from the sheet drawn now; look at the changes and renew it: "
                  "tool_transforms_test %s %s %s write",
                  sheet_path, scenes, page_path, sheet_path);
     }

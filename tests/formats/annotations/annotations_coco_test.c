@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests COCO annotations through the public interface: the parts that are used and those that are
- * skipped, a file cut at every byte, and one of which every byte lies at a window's end in turn.
+ * skipped, a file cut at every byte, and a window that ends at every byte of a file in turn.
  * python/tests/test_coco.py reads files written by Python's json. */
 #include "dataset_checks.h"
 #include "test_folder.h"

@@ -74,7 +74,7 @@ static void expect_bad_sample(const char *list, uint64_t sample, const char *fil
     sluice_dataset_close(dataset);
 }
 
-/* ---- lists of two files, the second of which is `name` ---- */
+/* ---- lists of two files; the second is `name` ---- */
 
 static const struct {
     const char *path;                     /* from `root` */

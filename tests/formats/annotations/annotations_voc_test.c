@@ -133,7 +133,7 @@ TEST(it_is_cut_short)
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- rejected annotations ---- */
 
 static const struct {
     const char *text;

@@ -172,7 +172,7 @@ static sl_refusal unpack(const archive *a, sl_values *values)
     sl_refusal refusal = sl_npz_unpack(&fields, (sl_bytes){copy, a->size}, values);
     if (refusal.text == NULL && values->of[1].present && sl_is_packed(&values->of[1]) &&
         !inflates(&values->of[1])) {
-        refusal = sl_refuse("what is packed is damaged", 0);
+        refusal = sl_refuse("packed data are damaged", 0);
     }
     free(copy);
     return refusal;

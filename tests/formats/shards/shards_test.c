@@ -353,7 +353,7 @@ TEST(no_descriptor_at_all_is_an_error)
     remove_tree(folder);
 }
 
-/* A manifest of many shards, of which only the first exists. */
+/* A manifest of many shards. Only the first one exists. */
 static void make_many_shards(const char *folder, uint64_t count)
 {
     file_bytes old;
