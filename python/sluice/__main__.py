@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m sluice`, and a wheel's `sluice`: the command-line tool, which takes this process's place."""
+"""`python -m sluice`, and a wheel's `sluice`: replaces this process with the command-line tool."""
 import os
 import shutil
 import signal

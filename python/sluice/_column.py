@@ -35,8 +35,8 @@ class Column:
 
     Args:
         field: field of the dataset [the column's name].
-        missing: action when the field is missing: 'bad' (the sample is a bad one) or 'blank' (its
-            row is zero, empty, or -1) ['bad'].
+        missing: action when the field is missing: 'bad' (the sample is bad) or 'blank' (its row is
+            zero, empty, or -1) ['bad'].
         partner: 0 reads the row's own sample, 1 to 31 that partner sample (`partners` of the
             loader). Columns that follow this one read the same sample [0].
     """
@@ -78,8 +78,8 @@ class Column:
         self._set("orientation", orientation)
 
     def _set_relative(self, relative):
-        """Sets the coordinates. None: as the field says; True: fractions; False: pixels; or the
-        library's words.
+        """Sets the coordinates. None: the field's; True: fractions; False: pixels; or the library's
+        words.
         """
         flag = relative is None or isinstance(relative, bool)
         self._set("relative", _RELATIVE[relative] if flag else relative)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Mask(Column):
-    """A value for each pixel of an image, which follows the image.
+    """A label or other value for each pixel of an image. Follows the image.
 
     Its shape is rows x height x width (x channels), with the size of the image's transform.
 
@@ -21,8 +21,8 @@ class Mask(Column):
     shapes, as Instances reads it, which becomes a class map. If the image has sizes=, the mask is
     padded with `fill` or ragged in the same way (batch.pictures).
 
-    If the dataset leaves the orientation to the size (a folder of masks) and the EXIF orientation
-    keeps the size (a half turn, a square), the sample is a bad one.
+    A sample is bad if the dataset determines the mask's orientation by its size (a folder of masks)
+    and the image's EXIF orientation keeps the size (a half turn, or a square image).
 
     Args:
         field: image, tensor or text field of the dataset [the column's name].
@@ -32,7 +32,7 @@ class Mask(Column):
         channels: number of channels [1].
         labels: for shapes: tensor field of ints with the class of each shape [none].
         crowds: for shapes: field that is not 0 for crowds (COCO's 'iscrowd'), which become `ignore`
-            where no other shape is [none].
+            where no other shape covers them [none].
         background: for shapes: value that no shape covers [0].
         ignore: for shapes: value of crowds and, with overlap='ignore', of overlaps [255].
         overlap: for shapes: 'last' (the later shape wins) or 'ignore', as in torchvision's
@@ -85,7 +85,7 @@ _KEEPS = {
 
 
 class Boxes(Column):
-    """Boxes in an image, which follow the image: float32 [boxes, 4] back to back, and NAME.offsets.
+    """Boxes that follow an image: float32 [boxes, 4] back to back, and NAME.offsets.
 
     All steps move a box at once; then it is clipped once to the visible image, and one rule decides
     whether it is kept: at least `min_size` wide and high, of at least `min_area`, with at least the
@@ -94,8 +94,8 @@ class Boxes(Column):
 
     Args:
         field: tensor field [any, 4] of the dataset [the column's name].
-        length: most boxes of a row, including dropped crowds, and the boxes of all samples of a
-            Mosaic or CopyPaste [1024 per sample; required with `padded`].
+        length: maximum number of boxes per row, including dropped crowds, and the boxes of all
+            samples of a Mosaic or CopyPaste [1024 per sample; required with `padded`].
         format: stored format: 'xyxy', 'xywh', 'cxcywh' or 'auto' (the dataset's, which is an error
             if it is unknown; else 'xyxy') ['auto'].
         relative: stored coordinates: True or 'relative' (fractions of the image's width and
@@ -103,15 +103,15 @@ class Boxes(Column):
         out_format: format in the batch ['xyxy'].
         out_relative: True returns fractions of the output's width and height [False].
         padded: True pads rows to `length` [False].
-        keep: rule for values that are not given: 'torchvision' (min_size 1, min_area 1,
-            min_visibility 0), 'coco-visible' (1, 1, 0.3) or 'yolo' (2, 4, 0.1, max_aspect 100)
+        keep: rule for the four values below that are not given: 'torchvision' (min_size 1, min_area
+            1, min_visibility 0), 'coco-visible' (1, 1, 0.3) or 'yolo' (2, 4, 0.1, max_aspect 100)
             ['torchvision'].
         min_size: smallest width and height in pixels [by `keep`].
         min_area: smallest area in pixels [by `keep`].
         min_visibility: smallest visible fraction, 0 to 1 [by `keep`].
         max_aspect: largest length over width; 0: any [by `keep`].
         at_least_one: True draws the transform of a sample again, up to 20 times, if it has boxes
-            but none is left [False].
+            but none remains [False].
         too_long: 'bad' or 'truncate' ['bad'].
         shapes: text field with a shape per box, as Instances reads it ('segmentation'). Boxes are
             rebuilt from the visible part of the moved shape, which is exact, whereas a moved box
@@ -163,26 +163,26 @@ class Boxes(Column):
 
 
 class Points(Column):
-    """Points in an image, which follow the image.
+    """Points that follow an image.
 
     They are float32 in the stored layout: [any, 2], [any, 3], or COCO's keypoints [any, 3 K].
 
     Args:
         field: tensor field of the dataset [the column's name].
-        length: most points (rows of the tensor) of a row, as of Boxes.
+        length: maximum number of points (rows of the tensor) per row, as in Boxes.
         point_values: numbers of a point: 2 (x, y), or 3 with COCO's visibility; all three become 0
-            when the point is not visible any more [3 if the field's rows have multiples of three].
-        mirror: for each point of a row, the point whose place it takes when the image is mirrored
-            (left and right eye) [none].
-        relative: as of Boxes; also 'indices': pixel numbers, as COCO's, which a flip turns into W -
-            1 - x [the dataset's, else pixels].
+            when the point is no longer visible [3 if the field's rows have multiples of three].
+        mirror: for each point of a row, the point that it becomes when the image is mirrored (left
+            and right eye) [none].
+        relative: as in Boxes; also 'indices': pixel numbers, as in COCO, which a flip turns into W
+            - 1 - x [the dataset's, else pixels].
         out_relative: True returns fractions of the output's width and height [False].
         padded: True pads rows to `length` [False].
         too_long: 'bad' or 'truncate' ['bad'].
-        follows: an Image column, or a box column, with whose boxes points are dropped [the box
+        follows: an Image column, or a box column: points of dropped boxes are dropped [the box
             column before it, if the dataset says that the field has points per box].
         missing: action when the field is missing: 'bad' or 'blank' ['bad'].
-        orientation: as of Boxes ['auto'].
+        orientation: as in Boxes ['auto'].
 
     Example:
         >>> columns = {"image": sluice.columns.Image(transform=T.Resize((30, 40))), "points": sluice.columns.Points(length=8)}
@@ -228,14 +228,14 @@ class Instances(Column):
 
     Args:
         field: text field of the dataset [the column's name].
-        length: most instances of a sample; the loader has memory for as many in every row.
+        length: maximum number of instances per sample; every row has memory for this many.
         padded: True pads rows to `length` [False].
         too_long: 'bad' or 'truncate' ['bad'].
-        follows: a box column, with whose boxes instances are dropped, or an Image column [the box
+        follows: a box column (instances of dropped boxes are dropped), or an Image column [the box
             column before it, if the dataset says that the field has a shape per box, else the only
             Image].
         missing: action when the field is missing: 'bad' or 'blank' ['bad'].
-        orientation: as of Boxes ['auto'].
+        orientation: as in Boxes ['auto'].
 
     Example:
         >>> columns = {

@@ -20,7 +20,7 @@ class Window(Column):
     Args:
         field: tensor field of any length [the column's name].
         length: elements of a window.
-        stride: distance of windows [length].
+        stride: distance between the beginnings of windows [length].
         offset: distance from the window's beginning to the column's first element: a second column
             with offset=1 has the targets [0].
         dtype: dtype of the elements [as stored].
@@ -53,12 +53,12 @@ class FIM:
 
     A model then learns to fill gaps.
 
-    A document is split at two places into prefix P, middle M and suffix S, any of which may be
-    empty, like Megatron-LM's GPTFIMDataset. Rows have `prefix P suffix S middle M` (PSM) or `prefix
-    suffix S middle P M` (SPM), three elements more. The loader's seed and the document decide, once
-    for all epochs, which documents are transformed. The two places, each uniform, and the form are
-    drawn again in each epoch (for a mix: each time all rows of the dataset have come). Ids that
-    documents already contain are not searched for.
+    Like Megatron-LM's GPTFIMDataset, splits a document at two places into prefix P, middle M and
+    suffix S; each may be empty. Rows have `prefix P suffix S middle M` (PSM) or `prefix suffix S
+    middle P M` (SPM), three elements more. The loader's seed and the document decide, once for all
+    epochs, which documents are transformed. The two places, each uniform, and the form are drawn
+    again in each epoch (for a mix: each time all rows of the dataset have been used). Does not
+    check whether documents already contain these ids.
 
     Args:
         rate: fraction of documents that are transformed, 0 to 1.
@@ -104,8 +104,8 @@ class Packed(Column):
     ('fail'); 'replace' is an error. Each dataset of a sluice.mix is packed on its own; its weights
     are fractions of rows, and epoch_samples counts rows. docs/sequences.md shows a row.
 
-    Besides NAME (rows x length), the batch has these by name. NAME.targets (rows x length): the
-    next element of the document; ignore_index of the loader at its end and on padding.
+    Besides NAME (rows x length), the batch has these arrays by name. NAME.targets (rows x length):
+    the next element of the document; ignore_index of the loader at its end and on padding.
     NAME.loss_mask (uint8, rows x length): 1 where NAME.targets is a target. NAME.positions and
     NAME.documents (int32, rows x length): the element's number in its piece of the document, and
     the piece's number in the row; padding is document NAME.count, with positions from 0.
@@ -119,33 +119,33 @@ class Packed(Column):
     Args:
         field: tensor field [any] of ints, such as tokens [the column's name].
         length: elements of a row, 1 to 2**24, a multiple of `align`.
-        max_documents: most documents of a row, 1 to 1024 [32].
+        max_documents: maximum number of documents per row, 1 to 1024 [32].
         align: documents begin at multiples of it [1].
         cut: 'none' (a document longer than a row fails when the loader is opened), 'long' (cuts
             such a document into whole rows and a rest) or 'split' (concatenates documents and cuts
             at the ends of rows) ['none'].
         unit: number of consecutive documents that stay in one row, such as 2 for preference pairs;
             not with 'split' [1].
-        pad: element on padding [0].
+        pad: element that fills padding [0].
         dtype: 'int64' or 'int32' ['int64'].
         bos: id before each document [none]. `bos` and `eos` count as elements when documents are
             packed and cut. A document that already begins with bos, or ends with eos, is a bad
             sample.
         eos: id after each document, the target of its last token [none].
-        mask: field that says which tokens are trained: one int or bool per token, 0 where it is
-            not; or a tensor [any, 2] of ints with ordered, separate ranges (begin, end) of trained
+        mask: field that says which tokens are trained: one int or bool per token, 0 if it is not;
+            or a tensor [any, 2] of ints with ordered, separate ranges (begin, end) of trained
             tokens. NAME.targets has ignore_index for other tokens; eos counts as the document's
             last token. A mask of another length, wrong ranges and a missing field are bad samples.
-            Each piece of a document then reads the whole document [all are trained].
+            With a mask, each piece of a document reads the whole document [all are trained].
         fim: a FIM, which transforms some documents before they are cut [none].
-        media: second tensor field [n, ...] of the same documents, n differing by sample, such as
-            the patches of their images; needs cut='none'. Documents without tokens but with patches
-            fail when the loader is opened [none].
-        per_token: number of patches that take the space of one token: a row's tokens and, for each
-            document, ceil(n / per_token) are together at most `length` [0: patches take no space,
-            because tokens have placeholders].
-        media_length: most patches of a row, which sets the memory; a row with more is a bad one
-            [length * per_token, or length].
+        media: second tensor field [n, ...] of the same documents, where n differs by sample, such
+            as the patches of their images; needs cut='none'. Documents without tokens but with
+            patches fail when the loader is opened [none].
+        per_token: number of patches that take the space of one token: a row's tokens, plus ceil(n /
+            per_token) for each document, are at most `length` [0: patches take no space, because
+            tokens have placeholders].
+        media_length: maximum number of patches per row, which determines the memory; a row with
+            more is bad [length * per_token, or length].
 
     Raises:
         ValueError: an argument is out of range, or media is combined with `cut`.

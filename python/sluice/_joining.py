@@ -29,14 +29,14 @@ def concat(
     Args:
         datasets: a list of datasets, paths, or datasets of torch (as for a Loader).
         fields: fields to keep, which all datasets have [all].
-        labels: how to join classes. 'same': class names, where datasets have any, must be equal and
-            in the same order. 'union': classes with the same name become one, in order of first
-            appearance, and `label` is renumbered; the first dataset's numbers stay. A list of
+        labels: how to join classes. 'same': the datasets that have class names must have the same
+            ones in the same order. 'union': classes with the same name become one, in order of
+            first appearance, and `label` is renumbered; the first dataset's numbers stay. A list of
             names: exactly these classes, in this order. A dict renames classes first, {"kitty":
-            "cat"}: several may become one, None is no class (-1), other names stay. Classes without
-            names are numbers there, {0: "cat", 1: "dog"}; without a dict, datasets with such
-            classes can only join with 'same' ones. For a single dataset, the result is that dataset
-            with other classes ['same'].
+            "cat"}: several may become one, None removes a class (label -1), and other names stay.
+            If classes have no names, the dict's keys are their numbers, {0: "cat", 1: "dog"};
+            without a dict, such datasets can only be joined with 'same'. For a single dataset, the
+            result is that dataset with other classes ['same'].
         allow_case_duplicates: True keeps classes of different datasets apart whose names differ
             only in case; otherwise they are an error [False].
 
@@ -73,9 +73,9 @@ def mix(
         weights: one number for each dataset; or {epoch: numbers}, each valid from that epoch on,
             with an entry for epoch 0 [equal].
         epoch_samples: samples of an epoch [the sum of all datasets].
-        fields: as of concat [all].
-        labels: as of concat ['same'].
-        allow_case_duplicates: as of concat [False].
+        fields: as in concat [all].
+        labels: as in concat ['same'].
+        allow_case_duplicates: as in concat [False].
 
     Returns:
         The mixed dataset.
@@ -117,7 +117,7 @@ def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = 
     Args:
         data: the dataset.
         field: number field that has the class ['label'].
-        epoch_samples: samples of an epoch [as of mix].
+        epoch_samples: samples of an epoch [as in mix].
 
     Returns:
         The mixed dataset.

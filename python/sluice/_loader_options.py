@@ -146,7 +146,7 @@ def shown(
     on_bad_sample: str = "fail", rank: int | None = None, world_size: int | None = None, prefetch_factor: int | None = None,
     order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None, io: str | Mapping[str, Any] = "auto", **rare: Any,
 ) -> None:  # fmt: skip
-    """Opens the loader. help(sluice.Loader) describes the arguments above; `rare` stands for these.
+    """Opens the loader. help(sluice.Loader) describes the arguments above; `rare` means the ones below.
 
     Arguments may also be given in dicts by group: `order` chooses samples (partners to
     window_bytes; docs/orders.md, docs/several.md, docs/buckets.md), `limits` bounds memory and time
@@ -155,7 +155,7 @@ def shown(
 
     Args:
         ignore_index: label of rows without a sample [-1].
-        quarantine: path of a file to which bad samples are appended [none].
+        quarantine: path of a file that lists bad samples; the loader appends to it [none].
         model_parallel: number of consecutive ranks that get the same batches [1].
         device_slots: batches in GPU memory [3].
         exact: True decodes every JPEG at its full size [False].
@@ -164,9 +164,9 @@ def shown(
             batch, None keeps it [None].
         batch_hook_thread: True calls it on a thread of its own, one batch ahead, in order: for
             tokenizers. Its error is raised in the loop, at that batch [False].
-        hold, hold_timeout: for a program that keeps all batches except one: 'copy' (the next ones
-            are copies), or 'wait', for hold_timeout seconds, then StateError. Small columns are
-            always copies ['copy', 30].
+        hold, hold_timeout: when a program holds all batches except one: 'copy' (further ones are
+            copies), or 'wait', for hold_timeout seconds, then StateError. Small columns are always
+            copies ['copy', 30].
         partners, classes: rule of each partner sample, 'any', 'same_class' or 'other_class'
             ['any'], and the class of each sample.
         episode, episodes: (classes, samples of each) of a few-shot episode with classes=, and
@@ -176,21 +176,22 @@ def shown(
             epoch.
         lengths, length_groups: lengths of samples (array or field), similar within a batch; groups
             [50].
-        repeats: times that each sample comes per epoch, with its own draws, as in DeiT's RASampler;
-            num_samples cuts the epoch [1].
-        level: True deals packed rows so that attention costs all ranks about the same [False].
+        repeats: how often each sample is used per epoch, with new draws each time, as in DeiT's
+            RASampler; num_samples cuts the epoch [1].
+        level: True distributes packed rows so that attention costs about the same on all ranks
+            [False].
         block_samples, window_blocks: of shuffle='block' [64, 16] and 'shards' [16, 1024].
         window_bytes: of shuffle='shards' [256 MiB].
         read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in
             sluice/loader.h.
-        stall_warn, stall_fail: seconds after which a read is stalled, and fails its samples [30,
-            120].
+        stall_warn, stall_fail: age in seconds at which a read is reported as stalled, and fails its
+            samples [30, 120].
         page_cache: 'auto', 'buffered', 'direct' or 'drop' ['auto'].
         io_depth, io_threads: reads in flight [32]; threads of the pread backend [8].
         whole_samples: True reads whole samples even if columns use only parts of tensors [False].
         any_numa_node: True lets threads run on any NUMA node [False].
         pin_memory, pin_memory_device, persistent_workers, timeout, multiprocessing_context:
             torch's, without effect. So is worker_init_fn, with a warning.
-        generator: torch's; its initial_seed() is the seed.
+        generator: torch's, whose initial_seed() becomes the seed.
         sampler, batch_sampler, collate_fn: torch's; a TypeError names the argument to use instead.
     """

@@ -148,7 +148,7 @@ def run_chunk(job, number, chunk, report):
 
 
 def _write(job, chunk, folder, bad, report):
-    """Writes the results. bad: errors, by place, of samples of which a result after the first is bad.
+    """Writes the results. bad: errors, by place, of samples whose second or a later result is bad.
     If one is new, the chunk has to be made again without them, because earlier results of the
     sample are written already.
     """

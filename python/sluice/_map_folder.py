@@ -3,7 +3,7 @@
 
 Names in it: map.json (the arguments of the call; the first run writes it), a folder for each
 finished chunk, lock files, slots of workers, and *.tmp for everything that is unfinished or half
-removed. A folder with other names belongs to somebody else: it is never touched. Locks: all.lock,
+removed. A folder with other names was not made by sluice and is never touched. Locks: all.lock,
 exclusive without parts and shared among parts; and one for each part. Everything here is done under
 them. Lock files are removed last and map.json before them, so a kill at any moment leaves a folder
 that the next run accepts.
@@ -93,7 +93,7 @@ def goes_on_replacing(request):
 
 def remove_left(request):
     """Removes the folder that a run of the same request left when it was killed at the end, unless
-    somebody uses it.
+    another process uses it.
     """
     with contextlib.suppress(OSError, _sluice.Error):
         if os.listdir(request.folder) and _is_of(request):

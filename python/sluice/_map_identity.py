@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a continued run of a pack with `map` knows the function again: its name, its text, and the values that are bound to it.
+"""How a resumed pack with `map` recognises the function: by its name, its source, and the values bound to it.
 
-Bound are the arguments of functools.partial, defaults of parameters, and variables of enclosing functions. They are compared by
-value, the same in each process: sets in sorted order, objects as copy takes them apart (__reduce_ex__), functions as
-functions. Without a text (exec, an interactive session) the code itself and its constants stand for it. Attributes of an
-object that is called are not compared, nor global variables and other functions that it uses.
+Bound values are the arguments of functools.partial, defaults of parameters, and variables of
+enclosing functions. They are compared by value, with the same result in every process: sets in
+sorted order, objects by their __reduce_ex__, like copy, functions as functions. Without a source
+(exec, an interactive session), the code and its constants are compared. Not compared: attributes of
+a callable object, global variables, and other functions that it uses.
 """
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import types
 
 
 def identity_of(function, version):
-    """As a dict. TypeError: a value is bound that cannot be compared."""
+    """Returns a dict that identifies the function. Raises TypeError if a bound value cannot be compared."""
     if version is not None:
         return {"map_version": version}
     inner = _inner(function)
@@ -41,7 +42,7 @@ def _inner(function):
 
 
 def _text(kind):
-    """A sum of the text; of the code where there is no text, and where several functions may share a line."""
+    """Returns a checksum of the source; of the code if there is no source, or several functions may share a line."""
     try:
         text = inspect.getsource(kind)
         if kind.__name__ != "<lambda>":
@@ -67,7 +68,7 @@ def _bound(function):
 
 
 class _Sum:
-    """A sum of a value. Within it, a value that contains itself counts by its depth."""
+    """Checksum of a value. A value that contains itself is represented by its depth."""
 
     def __init__(self):
         self._open = []

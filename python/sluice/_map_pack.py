@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.pack with `map`: several processes call the user's function for each sample, and its results are packed.
 
-Two stages. The first cuts the source into chunks, the same ones for any number of processes, and makes a folder of shards of each
-(_map_chunk.py), in the folder `PATH.map` beside the output folder. The second packs those folders, in their order, with the library's
-packer, which shuffles, encodes, checks and resumes as usual. So the bytes of the dataset depend only on the source, the function
-and the options. Both stages resume where an interrupted run stopped.
-Results never travel between processes, and shuffling, codecs, checks and resuming exist once. The price is disk space for both
-copies while the second stage runs. Workers cannot write the final shards: a shuffle over all results needs their number, which is
-known at the end.
+There are two stages. The first cuts the source into chunks, regardless of the number of processes,
+and makes a folder of shards for each (_map_chunk.py), in the folder `PATH.map` beside the output
+folder. The second packs those folders, in their order, with the library's packer, which shuffles,
+encodes, checks and resumes as usual. So the bytes of the dataset depend only on the source, the
+function and the options. Both stages resume where an interrupted run stopped. Results are never
+sent between processes, and shuffling, codecs, checks and resuming are implemented once. The cost is
+disk space for both copies while the second stage runs. Workers cannot write the final shards: a
+shuffle over all results needs their number, which is only known at the end.
 
 Workers read, call the function and write (with one process, this process does); the caller's thread distributes chunks and packs.
 `PATH.map` (_map_folder.py) is removed when the dataset is complete. The dataset then has two more files: map.json (the arguments,

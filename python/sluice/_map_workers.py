@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Worker processes of a pack with `map`: they make chunks; the caller's thread deals those out and waits.
+"""Worker processes of a pack with `map`: they make chunks, which the caller's thread distributes.
 
-Processes are spawned, never forked: threads of the library and of others may hold locks. Each gets the job once, pickled, and
-then a chunk at a time, so that memory is that of a sample a process, and a worker that is slow holds up nobody. A worker ignores
-SIGINT, which the caller answers by killing it, and is killed by the kernel when the caller dies. `Slots` is a file that workers
-map and write to: the sample that each is at, for the error when it dies, and how far it is. Exceptions of a worker come back
-as errors of the library, which can be pickled.
+Processes are spawned, never forked: threads of the library and of others may hold locks. Each gets
+the job once, pickled, and then one chunk at a time, so a process needs memory for one sample, and a
+slow worker delays no other. Workers ignore SIGINT, because the caller kills them. The kernel kills
+them if the caller dies. `Slots` is a file that workers map: each writes the sample that it is at,
+for the error if it dies, and its progress. A worker's exceptions are returned as errors of the
+library, which can be pickled.
 """
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class Slots:
 
 
 def serve(connection, pickled, slots_path, number, parent):
-    """What a worker process runs: answers ("find",) and ("make", chunk number, chunk, fields, classes) until None comes."""
+    """Runs in a worker process: answers ("find",) and ("make", chunk number, chunk, fields, classes) until it receives None."""
     _die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -88,7 +89,7 @@ def _answer(job, order, report):
 
 
 def _die_with(parent):
-    """Has the kernel end this process when the caller's thread ends, however it does."""
+    """Makes the kernel kill this process when the caller's thread ends, for whatever reason."""
     import ctypes
 
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
@@ -100,7 +101,7 @@ def _die_with(parent):
 
 
 class Workers:
-    """The processes; `with` ends them, whatever happens. on_tick: called a few times a second."""
+    """The worker processes. Leaving the `with` block ends them. on_tick: called a few times a second."""
 
     def __init__(self, job, count, on_tick):
         self._job, self._on_tick, self._workers = job, on_tick, []
@@ -143,7 +144,7 @@ class Workers:
                     return answer[1]
 
     def make(self, chunks, on_made):
-        """Has all (number, chunk) made. on_made(counts, units): called for each, in the order in which they are ready."""
+        """Makes all chunks, pairs (number, chunk). on_made(counts, units): called for each when it is finished."""
         waiting, left = iter(chunks), len(chunks)
         for worker in self._workers:
             self._deal(worker, waiting)
@@ -155,7 +156,7 @@ class Workers:
                     self._deal(worker, waiting)
 
     def units(self):
-        """Of the chunks that are being made."""
+        """Returns the units done of chunks in progress."""
         return sum(self._slots.read(worker.number)[1] for worker in self._workers if worker.busy)
 
     def _deal(self, worker, waiting):
@@ -165,7 +166,7 @@ class Workers:
             worker.send()
 
     def _wait(self):
-        """Answers of workers, as they come. Sends an order to a worker that has become ready."""
+        """Yields the workers' answers as they arrive. Sends an order to a worker that has become ready."""
         from multiprocessing.connection import wait
 
         answered = wait([worker.connection for worker in self._workers], TICK_S)
@@ -248,7 +249,7 @@ class _Worker:
 
 
 def refuse_in_worker():
-    """StateError while a spawned process imports the program that packs, and in processes that may not start any."""
+    """Raises StateError while a spawned process imports the program that packs, and in processes that may not start others."""
     import multiprocessing
 
     if multiprocessing.current_process().daemon:

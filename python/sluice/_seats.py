@@ -123,5 +123,5 @@ def moved(value: Any, device: Any, non_blocking: bool = False) -> Any:
 
 
 def release(loader: Loader) -> None:
-    """Records that nobody iterates the loader any more."""
+    """Records that no object iterates the loader any longer."""
     _taken.pop(loader, None)

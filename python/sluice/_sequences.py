@@ -37,7 +37,7 @@ if not TYPE_CHECKING:  # else as _types.py has it: the typing module takes long 
             closed: rows with space left that have max_documents pieces.
             longest: tokens of the longest document.
             longest_document: number of that document.
-            most_documents: pieces of the row that has the most.
+            most_documents: largest number of pieces in a row.
             length: elements of a row.
         """
 
@@ -61,8 +61,7 @@ def packed_rows(
     Args:
         lengths: tokens of each document, as data.lengths("tokens") returns them.
         length: elements of a row, 1 to 2**24, a multiple of `align`.
-        max_documents: most pieces of documents in a row, 1 to 65536; a row ends when it has as many
-            [32].
+        max_documents: maximum number of pieces of documents per row, 1 to 65536 [32].
         align: pieces are padded to a multiple of it [1].
         cut: 'none' (a document longer than a row is an error), 'long' (cuts such documents into
             whole rows and a rest) or 'split' (concatenates documents and cuts at the ends of rows)

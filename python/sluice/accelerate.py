@@ -300,8 +300,8 @@ def skip_first_batches(loader: Any, num_batches: int = 0) -> Any:
     Args:
         loader: the object that prepare() returned, or a loader; for a loader, call set_epoch()
             before this function, not after it.
-        num_batches: number of batches, counted from the epoch's beginning, so a load_state() to the
-            same place before does no harm [0].
+        num_batches: number of batches, counted from the epoch's beginning, so an earlier
+            load_state() to the same place is harmless [0].
 
     Returns:
         The loader.

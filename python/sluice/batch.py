@@ -38,7 +38,7 @@ class Batch(list["Any"]):
 
     Args:
         columns: the columns: a list or a dict. type(batch)(columns) has the names of `batch`; a
-            list brings no parts along [none].
+            list has no parts [none].
 
     Example:
         >>> batch = sluice.Batch({"image": numpy.zeros((2, 4, 4, 3)), "label": [0, 1]})
@@ -259,7 +259,7 @@ class Batch(list["Any"]):
 
         Args:
             name: name of a columns.Ragged or Padded of a text or bytes field.
-            errors: as of bytes.decode: 'strict', 'replace', 'ignore', ... ['strict'].
+            errors: as in bytes.decode: 'strict', 'replace', 'ignore', ... ['strict'].
 
         Returns:
             One str per row.

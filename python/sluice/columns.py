@@ -19,9 +19,9 @@ Masks, boxes and points follow an image: every crop, resize, flip, pad or warp m
         "labels": sluice.columns.Ragged(),
     })
 
-What the dataset knows of a field (data.fields[name].meaning) is the default: the format and
-coordinates of boxes and points, the boxes that labels belong to, and the orientation in which an
-image was annotated. An argument that contradicts it wins, with a warning.
+The meaning of a field (data.fields[name].meaning) sets the defaults: the format and coordinates of
+boxes and points, the boxes that labels belong to, and the orientation in which an image was
+annotated. An argument that contradicts it takes precedence, with a warning.
 """
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ class Image(Column):
             otherwise required].
 
     Raises:
-        TypeError: neither `transform` nor `sizes` says what a row is, or `max_size` has no effect.
+        TypeError: neither `transform` nor `sizes` determines the size of a row, or `max_size` has
+            no effect.
         ValueError: the transform has no fixed output size, or mixes labels.
 
     Example:
@@ -238,16 +239,16 @@ class Ragged(Column):
 
 
 class Padded(Ragged):
-    """As Ragged, with each row padded with zeros, and NAME.lengths.
+    """Like Ragged, with each row padded with zeros, and NAME.lengths.
 
     Its shape is rows x length (x other dimensions).
 
     Args:
         field: bytes, text or tensor field of the dataset [the column's name].
-        length: size of a row along the first dimension, as of Ragged.
+        length: size of a row along the first dimension, as in Ragged.
         dtype: dtype of the elements [as stored].
         too_long: 'bad' or 'truncate' ['bad'].
-        follows: as of Ragged.
+        follows: as in Ragged.
         missing: action when the field is missing: 'bad' or 'blank' ['bad'].
         partner: 0 reads the row's own sample, 1 to 31 that partner sample [0].
 

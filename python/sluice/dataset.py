@@ -72,8 +72,8 @@ def field_choices(fields: Mapping[str, str | tuple[str, str]] | None) -> list[st
 
 
 def opened(name: str, value: Any) -> Dataset:
-    """Returns the dataset that an argument is, names by a path, or, for datasets of torch, consists
-    of.
+    """Returns the dataset for an argument: a Dataset, a path, a list of paths, or a dataset of
+    torch.
     """
     if isinstance(value, Dataset):
         return value
@@ -87,8 +87,8 @@ def opened(name: str, value: Any) -> Dataset:
 
 
 def _identity(path):
-    """Returns what must be unchanged when a forked child opens the path again; for a folder, only that
-    it is the same folder.
+    """Returns the properties of a file that must be unchanged when a forked child opens it again; a
+    folder must only be the same folder.
     """
     try:
         found = os.stat(path)
@@ -109,7 +109,7 @@ class Dataset:
 
     Args:
         path: a folder of class folders with images (torchvision's ImageFolder rules), a folder of
-            packed shards (`sluice pack`), or any other format of docs/formats.md (`sluice info
+            packed shards (`sluice pack`), or any other format in docs/formats.md (`sluice info
             --formats` lists them); ranges such as "train-{000..146}.tar" are allowed. Or a list of
             paths.
         flat: (dtype, shape): the files hold nothing but tensors of that dtype and shape, back to
@@ -123,8 +123,8 @@ class Dataset:
         allow_case_duplicates: True accepts class folders whose names differ only in case, as
             different classes [False].
         allow_outside: True accepts file lists (CSV, COCO, VOC, JSON) that name files outside the
-            list's own folder, also through links. Otherwise that is an error, because the author of
-            the list could have any file of this machine read [False].
+            list's own folder, also through links. Otherwise that is an error, because a list could
+            make the program read any file of this machine [False].
         memory_bytes: memory limit for opening, for indexes and columns that are kept [half of the
             available memory, at most 8 GiB].
         unpacked_dir: folder where files that are compressed as a whole (archives, MDS, LitData) are
@@ -255,7 +255,7 @@ class Dataset:
 
     @property
     def nbytes(self) -> int:
-        """Stored bytes of all samples; 0 if only reading them would tell (image folders)."""
+        """Stored bytes of all samples; 0 if finding out would require reading them (image folders)."""
         return self._info["bytes"]
 
     @property
@@ -406,8 +406,8 @@ class Dataset:
             workers: number of threads [available CPUs].
             progress: True shows a bar where tqdm is installed; or a function of (done, total)
                 [True].
-            part: (i, n) checks only part i of n, from 0; 'auto' as of sluice.pack [all].
-            max_sample_bytes: largest good sample [1 GiB; at most 2^31 - 1].
+            part: (i, n) checks only part i of n, from 0; 'auto' as in sluice.pack [all].
+            max_sample_bytes: largest accepted sample [1 GiB; at most 2^31 - 1].
 
         Returns:
             Verified: (samples, bytes, findings, unchecked). `findings` is empty if everything is
@@ -472,7 +472,7 @@ class Dataset:
 
     def _slice(self, numbers):
         if len(numbers) == 0:
-            raise ValueError("no sample is left: a dataset needs at least one")
+            raise ValueError("no samples selected: a dataset needs at least one")
         if numbers.step == 1:
             return self._subset("ranges", b"%d:%d" % (numbers.start, numbers.stop))
         return self.subset(numbers)
@@ -481,17 +481,16 @@ class Dataset:
         """Chooses samples by their numbers, in the given order. data[10:20] is a subset, too.
 
         Args:
-            indices: numbers, some of which may repeat, or one bool per sample: a list, range,
-                array, tensor or Series. Or the path of a file of numbers: .npy, or text with one
-                number a line. Or a torch Subset of this dataset or of range(len(data)), as
-                random_split makes it.
+            indices: numbers, which may repeat, or one bool per sample: a list, range, array, tensor
+                or Series. Or the path of a file of numbers: .npy, or text with one number a line.
+                Or a torch Subset of this dataset or of range(len(data)), as random_split makes it.
 
         Returns:
             The dataset of these samples.
 
         Raises:
             IndexError: the dataset has no such sample.
-            ValueError: no sample is chosen, or there are more or fewer bools than samples.
+            ValueError: no sample is selected, or there are more or fewer bools than samples.
 
         Example:
             >>> len(data.subset([3, 1, 1]))
@@ -510,7 +509,7 @@ class Dataset:
             indices = [number for number, is_taken in enumerate(indices) if is_taken]
         numbers = array.array("Q", (self._number(index, "indices") for index in indices))
         if not numbers:
-            raise ValueError("no sample is left: a dataset needs at least one")
+            raise ValueError("no samples selected: a dataset needs at least one")
         return self._subset("indices", numbers.tobytes())
 
     def where(self, condition: str, *, max_sample_bytes: int = 0) -> Dataset:
@@ -520,8 +519,8 @@ class Dataset:
 
         Args:
             condition: comparisons of fields with `in`, `and`, `or`, `not` and parentheses: 'score >
-                0.5 and not label in (3, 7)', 'label == "dog" or width >= 640'. A sample without the
-                field meets no comparison.
+                0.5 and not label in (3, 7)', 'label == "dog" or width >= 640'. No comparison is
+                true for a sample without the field.
             max_sample_bytes: largest accepted sample; a larger one raises UnsupportedError [1 GiB;
                 at most 2^31 - 1].
 
@@ -628,7 +627,7 @@ class Dataset:
             The dataset of these samples.
 
         Raises:
-            ValueError: the dataset has no number field, or no sample is kept.
+            ValueError: the dataset has no number field, or no sample is selected.
 
         Example:
             >>> len(data.filter(lambda numbers: numbers["label"] < 2))
@@ -661,7 +660,7 @@ class Dataset:
             The dataset of these samples.
 
         Raises:
-            ValueError: no sample is left, or the field is not a tensor of any length.
+            ValueError: no sample is selected, or the field is not a tensor of any length.
 
         Example:
             >>> len(sluice.Dataset("detection").having("boxes", at_least=1))

@@ -79,8 +79,8 @@ class GlobalBatches(_seats.Over):
 
     Args:
         loader: the loader.
-        sharding: as of global_batches.
-        names: as of global_batches.
+        sharding: as in global_batches.
+        names: as in global_batches.
     """
 
     _made_by = FUNCTION

@@ -107,7 +107,7 @@ class Feed(keras.utils.PyDataset):
 
     Args:
         loader: the loader.
-        epochs: as of feed.
+        epochs: as in feed.
         parts: columns of the inputs, the targets and the sample weights.
     """
 

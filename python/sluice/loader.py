@@ -122,9 +122,9 @@ class Loader:
         rank, world_size: of data-parallel ranks [sluice.ranks()].
         prefetch_factor: batches in memory, including those in use [4; more if they are small].
         order, limits, io: dicts of arguments for order, memory and time, and reading:
-            order={"weights": w}. io="uring" names the backend alone.
-        rare: other arguments, and members of these dicts by themselves:
-            help(sluice.Loader.__init__) lists them.
+            order={"weights": w}. io="uring" sets only the backend.
+        rare: other arguments, including the members of these dicts: help(sluice.Loader.__init__)
+            lists them.
 
     Raises:
         TypeError: an argument is unknown, of the wrong type, or one of torch's that has another
@@ -289,7 +289,7 @@ class Loader:
             return self._iterator(Batches(self, self._turn))
 
     def _iterator(self, batches):
-        """Returns what the loop gets: the batches, or those of a thread that runs ahead."""
+        """Returns the loop's iterator: the batches, or those of a thread that runs ahead."""
         if not self.batch_hook_thread:
             return batches
         from weakref import ref
@@ -594,8 +594,8 @@ class Loader:
             bytes_read, reads, bad_samples, replaced_samples, memory_bytes, host_wait_ns (waiting
             for batches), first_batch_ns, io_backend, device, device_slots, near_device, pinning,
             pinning_reason, ... "python": calls, samples and seconds of transforms.Python, by
-            column. "operations": estimated seconds by image operation, summed over threads; names
-            are those of operations (box_blur, erase, geometry), of which steps are made.
+            column. "operations": estimated seconds by image operation, summed over threads; steps
+            consist of such operations (box_blur, erase, geometry).
 
         Example:
             >>> loader.stats()["bad_samples"]
@@ -616,7 +616,7 @@ class Loader:
         writes this text to sys.stderr.
 
         Returns:
-            One line for people, whose words may change.
+            One line of text, whose wording may change.
 
         Example:
             >>> isinstance(loader.describe(), str)

@@ -125,15 +125,15 @@ def pack(
         keep_bytes: True stores JPEGs unchanged instead of re-tiling them without loss [False].
         raw: True stores pixels [False].
         seed: seed of the shuffle [0].
-        zstd: as of sluice.Writer ['auto'].
+        zstd: as in sluice.Writer ['auto'].
         shard_bytes: approximate size of a shard [256 MiB; less with `part`, so that each part has
             one].
         metadata: 'keep' or 'drop' EXIF, ICC profiles and comments of re-tiled JPEGs ['keep'].
-        verify: True reads back what was written [True].
+        verify: True reads back and checks the written samples [True].
         progress: True shows a bar where tqdm is installed; or a function of (done, total) [True].
         max_side: images whose longer side exceeds this many pixels are downscaled and re-encoded as
             JPEGs, with loss [off].
-        quality: JPEG quality of those, 1 to 100 [90].
+        quality: JPEG quality of re-encoded images, 1 to 100 [90].
         raw_share: fraction of samples that are stored as pixels, 0 to 1, drawn by their numbers
             [0].
         part: (i, n) packs only part i of n, from 0. The n processes, on machines that share the
@@ -145,15 +145,15 @@ def pack(
         append: True adds to the packed dataset in the folder, which has the same fields and
             classes. It stays unchanged until everything is added; repeating the call adds nothing
             [False].
-        max_sample_bytes: largest good sample [2^31 - 1, the maximum].
-        labels: with append, how to join different classes, as of sluice.concat. Existing classes
+        max_sample_bytes: largest accepted sample [2^31 - 1, the maximum].
+        labels: with append, how to join different classes, as in sluice.concat. Existing classes
             keep their numbers, new ones follow. A dict renames classes of the added samples; a list
             of names is an error. Older versions of sluice cannot read such a dataset ['same'].
-        allow_case_duplicates: as of sluice.concat [False].
-        map: function of each sample, a dict as data[i], that returns what to pack instead: a dict
-            of fields, a list of dicts, or None to leave the sample out. Fields that it does not
-            return are not packed. If it raises, pack raises MapError; with on_bad_sample='skip' the
-            sample is listed in map.rejected.tsv. A sample may be passed more than once
+        allow_case_duplicates: as in sluice.concat [False].
+        map: function that gets each sample, a dict like data[i], and returns its replacement: a
+            dict of fields, a list of dicts, or None to leave the sample out. Fields that it does
+            not return are not packed. If it raises, pack raises MapError; with on_bad_sample='skip'
+            the sample is listed in map.rejected.tsv. A sample may be passed more than once
             (docs/mapping.md) [None].
         processes: number of processes that call `map`; the output is the same for any number. More
             than one are spawned: `map` must be a function of a module, or a picklable object, and
@@ -287,9 +287,9 @@ def part_options(part: Any) -> dict[str, int]:
 def pack_join(path: str | os.PathLike[str]) -> PackResult:
     """Joins the parts of a pack in the folder `path`.
 
-    Needed if the processes saw different folders whose files were then brought together, or if the
-    last process was killed before it joined them. Reads no samples. Does nothing if they are joined
-    already.
+    Needed if the processes wrote to different folders whose files were then collected in one, or if
+    the last process was killed before it joined them. Reads no samples. Does nothing if they are
+    joined already.
 
     Args:
         path: the folder with all parts.
@@ -324,12 +324,12 @@ def unpack(
             docs/formats/reading.md.
         tar: True writes tars shard-000000.tar, ... [False].
         shard_bytes: largest size of a tar [256 MiB].
-        shard_samples: most samples of a tar [any].
+        shard_samples: maximum number of samples per tar [any].
         workers: number of threads [available CPUs].
         overwrite: True replaces the folder of an earlier unpack, with everything in it [False].
-        on_bad_sample: 'fail', 'skip' or 'skip_all', as of pack ['fail'].
+        on_bad_sample: 'fail', 'skip' or 'skip_all', as in pack ['fail'].
         progress: True shows a bar where tqdm is installed; or a function of (done, total) [True].
-        max_sample_bytes: largest good sample [1 GiB; at most 2^31 - 1].
+        max_sample_bytes: largest accepted sample [1 GiB; at most 2^31 - 1].
 
     Returns:
         UnpackResult.

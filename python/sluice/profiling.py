@@ -144,7 +144,7 @@ class Profile:
 
     @property
     def operations(self) -> dict[str, float]:
-        """Seconds by image operation ("gaussian_blur"), most first, summed over threads."""
+        """Seconds by image operation ("gaussian_blur"), largest first, summed over threads."""
         before, after = self._start[1]["operations"], (self._end or self._take())[1]["operations"]
         spent = {name: seconds - before.get(name, 0.0) for name, seconds in after.items()}
         return dict(sorted(spent.items(), key=lambda item: -item[1]))
@@ -222,7 +222,8 @@ def profile(loader: Loader, *, price_get: float | None = None) -> Profile:
                 step(batch)
         print(profile)          # "decoding is the limit: workers were busy 97% of the time; ..."
 
-    Without `with`, it measures from the call on. It costs nothing: the loader counts anyway.
+    Without `with`, it measures from the call on. It costs nothing, because the loader always keeps
+    these statistics.
 
     Args:
         loader: the loader.
@@ -243,7 +244,7 @@ def profile(loader: Loader, *, price_get: float | None = None) -> Profile:
 
 
 class Marks:
-    """Records for `sluice idle` when a program waits for data, with any loader. sluice.marks makes it."""
+    """Records for `sluice idle` when a program waits for data from any loader. sluice.marks makes it."""
 
     def __init__(self) -> None:
         folder = os.environ.get("SLUICE_IDLE_DIR")

@@ -45,7 +45,7 @@ def configure(
         anonymous: True sends no credentials and signs no request [False].
         ca_file: trusted certificates, PEM [AWS_CA_BUNDLE, CURL_CA_BUNDLE, the profile's, or the
             system's].
-        connections: most connections to a host, 1 to 1024 [256].
+        connections: maximum number of connections per host, 1 to 1024 [256].
         stall: seconds without a byte after which a read fails, 0.001 to 3600 [30].
         cache: folder on a local disk that caches remote data; '' for none [SLUICE_REMOTE_CACHE, or
             none].
@@ -85,12 +85,13 @@ def stats() -> dict[str, int | str]:
 
     Returns:
         A dict. 'requests' counts all requests, including 'lists' (listings), 'retried' and 'hedged'
-        (second requests for slow ones, of which 'hedges_won' answered first). 'busy' answers asked
-        to slow down; 'failed' requests had no usable answer, 'stalled' of them received no byte for
-        too long. 'bytes' counts bodies. 'host' sent the most bytes: 'p50_ns' and 'p99_ns' are its
-        times to the first byte, 'window' estimates the requests in flight that it can serve.
-        'cache_hits' to 'cache_damaged' describe the cache on the local disk; a hit is a read
-        without a download. 'cache_off' says why the cache stores nothing more, or is ''.
+        (second requests for slow ones; 'hedges_won' counts those that were answered first). 'busy'
+        counts responses that asked to slow down, 'failed' requests without a usable response, and
+        'stalled' those of them that received no byte for too long. 'bytes' counts bodies. 'host'
+        sent the most bytes: 'p50_ns' and 'p99_ns' are its times to the first byte, 'window'
+        estimates the requests in flight that it can serve. 'cache_hits' to 'cache_damaged' describe
+        the cache on the local disk; a hit is a read without a download. 'cache_off' says why the
+        cache stores nothing more, or is ''.
 
     Example:
         >>> sluice.remote.stats()["requests"]

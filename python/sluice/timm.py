@@ -45,18 +45,18 @@ REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
 
 
 class Loader(DataLoader):
-    """A loader with batches (images, labels) as of timm's PrefetchLoader.
+    """A loader with batches (images, labels) like those of timm's PrefetchLoader.
 
     Images are normalized and on the device. create_loader makes it.
 
     Args:
-        dataset: as of sluice.torch.DataLoader.
-        batch_size: as of sluice.torch.DataLoader [1].
-        shuffle: as of sluice.torch.DataLoader [False].
-        memory_format: as of sluice.torch.DataLoader.
-        layout: as of sluice.torch.DataLoader.
-        ignore_index: as of sluice.torch.DataLoader [-100].
-        sampler: as of sluice.torch.DataLoader [None].
+        dataset: as in sluice.torch.DataLoader.
+        batch_size: as in sluice.torch.DataLoader [1].
+        shuffle: as in sluice.torch.DataLoader [False].
+        memory_format: as in sluice.torch.DataLoader.
+        layout: as in sluice.torch.DataLoader.
+        ignore_index: as in sluice.torch.DataLoader [-100].
+        sampler: as in sluice.torch.DataLoader [None].
         arguments: all other arguments of sluice.Loader.
 
     Attributes:
@@ -103,8 +103,8 @@ def create_loader(
         is_training: True augments, shuffles and drops the last batch [False].
         no_aug: True trains without augmentation [False].
         re_prob: probability of random erasing, 0 to 1 [0].
-        re_mode: 'const' or 'pixel', as of T.RandomErasing.timm ['const'].
-        re_count: most erased rectangles [1].
+        re_mode: 'const' or 'pixel', as in T.RandomErasing.timm ['const'].
+        re_count: maximum number of erased rectangles [1].
         re_split: not supported: must be False.
         train_crop_mode: None or 'rrc'; others are not supported.
         scale: (smallest, largest) area of the random crop, as a fraction of the image's [0.08, 1].
@@ -197,24 +197,24 @@ def create_transform(
     Args:
         input_size: side, (height, width) or (3, height, width), in pixels [224].
         is_training: True augments [False].
-        no_aug: as of create_loader [False].
-        re_prob: as of create_loader [0].
-        re_mode: as of create_loader ['const'].
-        re_count: as of create_loader [1].
-        scale: as of create_loader [0.08, 1].
-        ratio: as of create_loader [3/4, 4/3].
-        hflip: as of create_loader [0.5].
-        vflip: as of create_loader [0].
-        color_jitter: as of create_loader [0.4].
-        color_jitter_prob: as of create_loader [1].
-        grayscale_prob: as of create_loader [0].
-        gaussian_blur_prob: as of create_loader [0].
-        auto_augment: as of create_loader [none].
-        interpolation: as of create_loader ['bilinear'].
-        mean: as of create_loader [ImageNet's].
-        std: as of create_loader [ImageNet's].
-        crop_pct: as of create_loader [0.875].
-        crop_mode: as of create_loader [None].
+        no_aug: as in create_loader [False].
+        re_prob: as in create_loader [0].
+        re_mode: as in create_loader ['const'].
+        re_count: as in create_loader [1].
+        scale: as in create_loader [0.08, 1].
+        ratio: as in create_loader [3/4, 4/3].
+        hflip: as in create_loader [0.5].
+        vflip: as in create_loader [0].
+        color_jitter: as in create_loader [0.4].
+        color_jitter_prob: as in create_loader [1].
+        grayscale_prob: as in create_loader [0].
+        gaussian_blur_prob: as in create_loader [0].
+        auto_augment: as in create_loader [none].
+        interpolation: as in create_loader ['bilinear'].
+        mean: as in create_loader [ImageNet's].
+        std: as in create_loader [ImageNet's].
+        crop_pct: as in create_loader [0.875].
+        crop_mode: as in create_loader [None].
 
     Returns:
         The transform.

@@ -54,7 +54,7 @@ class Batch(batch.Batch):
 
         Args:
             device: device of torch.
-            non_blocking: as of torch.Tensor.to [False].
+            non_blocking: as in torch.Tensor.to [False].
 
         Returns:
             The batch on the device.
@@ -97,13 +97,13 @@ class DataLoader(Loader):
     """A sluice.Loader whose batches hold torch tensors; images are rows x channels x height x width.
 
     Args:
-        dataset: as of sluice.Loader.
-        batch_size: as of sluice.Loader [1].
-        shuffle: as of sluice.Loader [False].
+        dataset: as in sluice.Loader.
+        batch_size: as in sluice.Loader [1].
+        shuffle: as in sluice.Loader [False].
         memory_format: memory format of images: torch.contiguous_format or torch.channels_last; the
             latter is how files are stored and suits convolutions on a GPU; the shape is the same
             [contiguous_format].
-        layout: as of sluice.Loader, instead of memory_format. With columns=, a columns.Image has
+        layout: as in sluice.Loader, instead of memory_format. With columns=, a columns.Image has
             layout='NCHW' unless it sets another ['NCHW'].
         ignore_index: label of rows without a sample; cross_entropy ignores the default [-100].
         sampler: a torch.utils.data.WeightedRandomSampler, for its weights and num_samples; its

@@ -95,10 +95,10 @@ class DataLoader(_seats.Over):
 
     Args:
         loader: the loader.
-        inputs: as of dataloader.
-        labels: as of dataloader.
-        infinite: as of dataloader.
-        flat: as of dataloader [False].
+        inputs: as in dataloader.
+        labels: as in dataloader.
+        infinite: as in dataloader.
+        flat: as in dataloader [False].
     """
 
     _made_by = FUNCTION

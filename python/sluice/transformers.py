@@ -153,9 +153,9 @@ class TrainerMixin:
         """Trains, as Trainer does.
 
         Args:
-            resume_from_checkpoint: as of Trainer.train [None].
-            args: as of Trainer.train.
-            more: as of Trainer.train.
+            resume_from_checkpoint: as in Trainer.train [None].
+            args: as in Trainer.train.
+            more: as in Trainer.train.
 
         Returns:
             The TrainOutput.

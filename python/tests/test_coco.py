@@ -631,7 +631,7 @@ def test_samples_with_objects(tmp_path, coco):
                 chosen = one.having(field, at_least=least, at_most=most)
                 assert [sample["image_id"] for sample in chosen] == wanted
     assert len(data.having("labels")) == len(counts) - counts.count(0)
-    with pytest.raises(ValueError, match="no sample is left"):
+    with pytest.raises(ValueError, match="no samples selected"):
         data.having("labels", at_least=4)
     with pytest.raises(ValueError, match="field='image': expected a tensor of any length, here .*boxes"):
         data.having("image")

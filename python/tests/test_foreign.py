@@ -98,7 +98,7 @@ def test_refused(photos, data):
     refused(vision.ImageFolder(str(photos), loader=str), r"it has loader=, .* give sluice\.Dataset\('")
     refused(Subset(range(9), [1, 2]), r"chooses from a range, not a dataset: give dataset\.subset")
     refused(Subset(folder, [True] * 33), r"its indices are bools, .*dataset\.subset\(mask\)")
-    refused(Subset(folder, []), "no sample is left")
+    refused(Subset(folder, []), "no samples selected")
     refused(Subset(folder, [33]), "sample 33 is out of range: the dataset has 33 samples", IndexError)
     refused(TensorDataset(torch.zeros(3)), r"TensorDataset: .*never calls __getitem__.*sluice\.Writer", TypeError)
     refused(DataLoader(folder), r"it is a loader: give its dataset", TypeError)

@@ -19,7 +19,7 @@ WIDTH = 100  # of a repr on one line
 
 
 def _lines(transforms):
-    """A list of steps, one a line, where it is too long for one; a member that is a list likewise."""
+    """Returns a list of steps as text, one per line. Members that are lists are split if they are too long."""
     made = []
     for step in transforms:
         shown = repr(step)
@@ -30,7 +30,7 @@ def _lines(transforms):
 
 
 def one_line(step: Any) -> str:
-    """The repr of a step for an error."""
+    """Returns the repr of a step for an error."""
     return " ".join(line.strip() for line in repr(step).splitlines()).replace("[ ", "[").replace(", ]", "]")
 
 
@@ -89,8 +89,8 @@ class Transform:
         return call(self, image, seed)
 
     def _steps(self, walk):
-        """What the library is asked for: tuples of a step's name and its arguments, or of a group's name, its
-        arguments and what is in it. `walk` knows what comes before it (_recipe.py)."""
+        """Returns the library's steps: tuples of a step's name and its arguments, or of a group's
+        name, its arguments and its members. `walk`: the steps before it (_recipe.py)."""
         return [self._step()]
 
     def _step(self):

@@ -49,7 +49,7 @@ class ConvertImageDtype(ToDtype):
     torchvision's references use this name.
 
     Args:
-        dtype: as of ToDtype ['float32'].
+        dtype: as in ToDtype ['float32'].
 
     Example:
         >>> T.Compose([T.CenterCrop(32), T.ConvertImageDtype("float32")])(image).dtype

@@ -27,10 +27,9 @@ class RandomShortestSize(Transform):
     references/detection/transforms.py.
 
     Args:
-        min_size: size of the shorter side in pixels, 1 to 16384, or up to 14 sizes, one of which is
-            drawn.
+        min_size: size of the shorter side in pixels, 1 to 16384, or up to 14 sizes to draw from.
         max_size: limit for the longer side, 1 to 16384, to which both sides shrink [none].
-        interpolation: as of RandomResizedCrop ['bilinear'].
+        interpolation: as in RandomResizedCrop ['bilinear'].
         antialias: for torchvision's signature; reductions are always antialiased [True].
 
     Example:
@@ -70,7 +69,7 @@ class ScaleJitter(Transform):
     Args:
         target_size: (height, width) in pixels, 1 to 16384, or one int for both.
         scale_range: (lowest, highest) factor, above 0 and up to 1000 [0.1, 2.0].
-        interpolation: as of RandomResizedCrop ['bilinear'].
+        interpolation: as in RandomResizedCrop ['bilinear'].
         antialias: for torchvision's signature; reductions are always antialiased [True].
 
     Example:
@@ -142,7 +141,7 @@ class LetterBox(Transform):
         enlarge: True enlarges an image that is smaller than `size` (ultralytics' scaleup) [True].
         position: place of the image: 'center', with an odd pixel on the right and below, or
             'top-left' ['center'].
-        interpolation: as of RandomResizedCrop ['bilinear'].
+        interpolation: as in RandomResizedCrop ['bilinear'].
         antialias: for torchvision's signature; reductions are always antialiased [True].
 
     Example:
@@ -225,7 +224,7 @@ class Mosaic(Transform):
         fill: value between the images, 0 to 255, or three for R, G and B [114].
         p: probability of a mosaic, 0 to 1 [1].
         end_epoch: first epoch without a mosaic, from which no partner samples are read [none].
-        interpolation: as of RandomResizedCrop ['bilinear'].
+        interpolation: as in RandomResizedCrop ['bilinear'].
         antialias: for torchvision's signature; reductions are always antialiased [True].
 
     Example:
@@ -272,9 +271,9 @@ class RandomIoUCrop(Transform):
         max_scale: largest such fraction, up to 1 [1.0].
         min_aspect_ratio: lowest width over height, above 0 [0.5].
         max_aspect_ratio: highest width over height [2.0].
-        sampler_options: 1 to 11 lowest overlaps, one of which is drawn: the intersection over union
-            of the window and a box whose centre is inside; 1 and above leave the image unchanged
-            [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1].
+        sampler_options: 1 to 11 minimum overlaps to draw from: the intersection over union of the
+            window and a box whose centre is inside; 1 and above leave the image unchanged [0, 0.1,
+            0.3, 0.5, 0.7, 0.9, 1].
         trials: windows tried per option, 1 to 500 [40].
 
     Example:

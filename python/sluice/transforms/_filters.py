@@ -225,7 +225,7 @@ class RandomErasing(Transform):
         return [(self._name, self.p, *self.scale, *self.ratio, *colour, int(noise), *self._counts)]
 
     def _colour(self, walk):
-        """The 8-bit numbers that become `value`; -1: what becomes 0."""
+        """Returns the 8-bit numbers that become `value`; -1: the number that becomes 0."""
         values = self.value if isinstance(self.value, tuple) else (self.value,) * 3
         if walk.normal is not None and not any(values):
             return -1, -1, -1

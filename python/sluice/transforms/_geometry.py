@@ -60,7 +60,7 @@ class Resize(Transform):
     Args:
         size: (height, width) in pixels, 1 to 16384, or one int for the shorter side; the longer
             side keeps the proportion.
-        interpolation: as of RandomResizedCrop ['bilinear'].
+        interpolation: as in RandomResizedCrop ['bilinear'].
         max_size: limit for the longer side, above `size`, when `size` is one int; the image shrinks
             further to meet it [none].
         antialias: for torchvision's signature; reductions are always antialiased [True].
@@ -106,8 +106,8 @@ class RandomResize(Transform):
 
     Args:
         min_size: smallest size of the shorter side in pixels, 1 to 16384.
-        max_size: upper bound, which is not reached, at least `min_size`.
-        interpolation: as of RandomResizedCrop ['bilinear'].
+        max_size: upper bound, exclusive, at least `min_size`.
+        interpolation: as in RandomResizedCrop ['bilinear'].
         antialias: for torchvision's signature; reductions are always antialiased [True].
 
     Example:
@@ -163,7 +163,7 @@ class BucketCrop(Transform):
     Args:
         position: 'random', anywhere along the side that exceeds the bucket's, or 'center'
             ['random'].
-        interpolation: as of RandomResizedCrop ['bilinear'].
+        interpolation: as in RandomResizedCrop ['bilinear'].
         antialias: for torchvision's signature; reductions are always antialiased [True].
 
     Example:
@@ -219,7 +219,7 @@ class RandomCrop(Transform):
 
     Args:
         size: (height, width) in pixels, 1 to 16384, or one int for both.
-        padding: pixels added before cropping, as of Pad [none].
+        padding: pixels added before cropping, as in Pad [none].
         pad_if_needed: True pads an image that is smaller than the window on both sides; False makes
             it a bad sample [False].
         fill: value of the added pixels, 0 to 255, or three for R, G and B [0].
@@ -412,7 +412,7 @@ class RandomPerspective(Transform):
     """Views the image from a random direction, with probability `p`.
 
     Args:
-        distortion_scale: how far corners move inwards at most, as a fraction of half a side, 0 to 1
+        distortion_scale: largest movement of corners inwards, as a fraction of half a side, 0 to 1
             [0.5].
         p: probability, 0 to 1 [0.5].
         interpolation: 'nearest', 'bilinear' or 'bicubic', torchvision's InterpolationMode, or

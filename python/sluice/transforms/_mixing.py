@@ -236,9 +236,9 @@ class CutMix(_OfTwo):
 
     Args:
         alpha: parameter of the Beta distribution, above 0 [1.0].
-        num_classes: as of MixUp [None].
-        labels_getter: as of MixUp ['default'].
-        end_epoch: as of MixUp [none].
+        num_classes: as in MixUp [None].
+        labels_getter: as in MixUp ['default'].
+        end_epoch: as in MixUp [none].
 
     Example:
         >>> mixed = [T.RandomResizedCrop(32), T.ToTensor(), T.CutMix(num_classes=3)]
@@ -254,16 +254,16 @@ class TimmMixup(_Mixing):
     """timm's Mixup. MixUp.timm makes it.
 
     Args:
-        mixup_alpha: as of MixUp.timm [1.0].
-        cutmix_alpha: as of MixUp.timm [0.0].
-        cutmix_minmax: as of MixUp.timm [none].
-        prob: as of MixUp.timm [1.0].
-        switch_prob: as of MixUp.timm [0.5].
-        mode: as of MixUp.timm ['batch'].
-        correct_lam: as of MixUp.timm [True].
-        label_smoothing: as of MixUp.timm [0.1].
-        num_classes: as of MixUp.timm [1000].
-        end_epoch: as of MixUp.timm [none].
+        mixup_alpha: as in MixUp.timm [1.0].
+        cutmix_alpha: as in MixUp.timm [0.0].
+        cutmix_minmax: as in MixUp.timm [none].
+        prob: as in MixUp.timm [1.0].
+        switch_prob: as in MixUp.timm [0.5].
+        mode: as in MixUp.timm ['batch'].
+        correct_lam: as in MixUp.timm [True].
+        label_smoothing: as in MixUp.timm [0.1].
+        num_classes: as in MixUp.timm [1000].
+        end_epoch: as in MixUp.timm [none].
     """
 
     _name = "timm_mix"

@@ -167,8 +167,8 @@ def _overflow(steps):
 
 
 def _check_room(transform, steps):
-    """Raises ValueError with the transform that exceeds a limit of the library, of whose steps one
-    transform may need several.
+    """Raises ValueError with the transform that exceeds a limit of the library: one transform may
+    need several of its steps.
     """
     if _overflow(steps) is None:
         return

@@ -237,7 +237,7 @@ def dinov3(
     """Makes the views of DINOv3: dinov2's views in the sizes of its largest model, without flips.
 
     ssl_default_config.yaml has dinov3(224, 96, horizontal_flips=True), which equals dinov2(). Blurs
-    are as of dinov2, with the same 1 - p. Source: Simeoni et al. 2025; data/augmentations.py,
+    are as in dinov2, with the same 1 - p. Source: Simeoni et al. 2025; data/augmentations.py,
     data/transforms.py and dinov3_vit7b16_pretrain.yaml of facebookresearch/dinov3.
 
     With local_crops_subset_of_global_crops, columns of Geometry named "global1.at", "local1.at" and

@@ -146,7 +146,7 @@ def deit3(
 
     Args:
         size: side of the result in pixels [224].
-        simple_crop: as of ThreeAugment [False].
+        simple_crop: as in ThreeAugment [False].
         num_classes: number of classes; None leaves mixing out [None].
         mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
         std: standard deviation, likewise [ImageNet's].
