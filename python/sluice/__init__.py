@@ -47,7 +47,7 @@ from . import cache
 TYPE_CHECKING = False
 if not TYPE_CHECKING:
 
-    # Modules for frameworks, which this one does not import.
+    # Modules for frameworks, which importing sluice does not import.
     _MODULES = ("accelerate", "jax", "keras", "lightning", "timm", "torch", "torchtitan", "transformers")
 
     def __dir__():

@@ -9,6 +9,6 @@ own: str = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "slui
 tool: str | None = own if os.path.exists(own) else shutil.which("sluice")
 if tool is None:
     sys.exit("python -m sluice: cannot find `sluice` beside the package or in PATH")
-for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and so would the tool
+for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the tool would inherit that
     signal.signal(number, signal.SIG_DFL)
 os.execv(tool, [tool, *sys.argv[1:]])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-LIMIT, MOST = 16384, 64  # of a side; of sizes
+LIMIT, MOST = 16384, 64  # largest side; most sizes
 
 
 def buckets(area: int = 1024 * 1024, step: int = 64, max_ratio: float = 4.0) -> list[tuple[int, int]]:

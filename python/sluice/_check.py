@@ -74,7 +74,7 @@ def named(
         return function(*arguments, **named)
 
     call.names, call.taken = names, function
-    call.__wrapped__ = shown or function  # inspect looks at it
+    call.__wrapped__ = shown or function  # for inspect
     call.optional = {name for name in names if defaults.get(name) is None}
     for name in ("__module__", "__name__", "__qualname__"):
         setattr(call, name, getattr(function, name))
@@ -142,7 +142,7 @@ def complete_signature(call: Any, beside: Any) -> Any:
 
 def missing_name(module, name, words):
     """Returns the AttributeError of a module that has no such name."""
-    asked = "" if name.startswith("_") else near(name, words)  # such names are looked up by Python, not mistyped
+    asked = "" if name.startswith("_") else near(name, words)  # Python itself looks up such names
     return AttributeError(f"module {module!r} has no attribute {name!r}{asked}")
 
 

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-TINY = 1e-30  # the library's 0 is its default
+TINY = 1e-30  # stands for 0, which in the library means the default
 
 _RELATIVE = {None: "auto", True: "relative", False: "pixels"}
 

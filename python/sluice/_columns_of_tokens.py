@@ -85,7 +85,7 @@ class FIM:
         if len(set(ids.values())) < len(ids):
             raise ValueError(f"prefix={prefix}, middle={middle}, suffix={suffix}: expected three different ids")
         self._given = ids | shares
-        self._values = {}  # of no document, nothing
+        self._values = {}  # with rate 0, no document is transformed
         if shares["rate"] > 0:
             self._values = {"fim_rate": shares["rate"], "fim_spm": shares["spm"] or TINY}
             self._values |= {f"fim_{name}": number for name, number in ids.items()}

@@ -96,7 +96,7 @@ def _part(name, value):
 
 def _subset(name, value):
     indices = value.indices
-    # As torch looks them up: a dict's or a Series' by its keys.
+    # Like torch, looks up the indices of a dict or Series by key.
     listed = indices.tolist() if hasattr(indices, "tolist") and not hasattr(indices, "iloc") else [indices[i] for i in range(len(indices))]
     if any(isinstance(index, bool) or type(index).__name__ == "bool_" for index in listed):
         raise _refused(name, value, "its indices are bools, which torch takes for 0 and 1: give dataset.subset(mask)", ValueError)

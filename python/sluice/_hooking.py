@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from .loader import Batches, Loader
 
 BATCH, END, ERROR, STOPPED = range(4)
-EXIT_SECONDS = 10  # that a hook may still take when the program ends
+EXIT_SECONDS = 10  # for a hook that still runs when the program ends
 
 _running: weakref.WeakSet[Ahead] = weakref.WeakSet()
-_here = threading.local()  # of a worker's thread: loader
+_here = threading.local()  # loader: that of a worker's thread
 
 
 class Worker:
@@ -38,7 +38,7 @@ class Worker:
 
     def __init__(self, batches: Batches) -> None:
         self.batches = batches
-        self.wanted: SimpleQueue[Any] = SimpleQueue()  # contexts; None: end
+        self.wanted: SimpleQueue[Any] = SimpleQueue()  # contexts of the batches to make; None: end
         self.ready: SimpleQueue[tuple[int, Any, Any]] = SimpleQueue()
         self.idle = threading.Event()
         self.idle.set()
@@ -46,7 +46,7 @@ class Worker:
     def run(self) -> None:
         _here.loader = self.batches._loader
         for context in iter(self.wanted.get, None):
-            self.ready.put(self._made(context))  # no local, which would keep the batch until the next one
+            self.ready.put(self._made(context))  # not in a local variable, which would keep the batch until the next one
         del _here.loader
         self.ready.put((STOPPED, None, None))  # for a loop that asked too late
 
@@ -69,7 +69,7 @@ class Worker:
     def _place(self):
         try:
             return self.batches._loader._place_made()
-        except _sluice.Error:  # closed
+        except _sluice.Error:  # the loader is closed
             return None
 
 
@@ -106,11 +106,11 @@ class Ahead:
             self._ask(loader)
         kind, value, place = self._worker.ready.get()
         self._is_asked = False
-        if kind == ERROR and isinstance(value, _sluice.CanceledError):  # the loader was closed: as without the thread
+        if kind == ERROR and isinstance(value, _sluice.CanceledError):  # the loader was closed: raised as without the thread
             try:
                 raise value
             finally:
-                del value  # whose traceback has this frame
+                del value  # its traceback refers to this frame
         self._end_if_elsewhere(loader)
         if kind == STOPPED:
             self._over = True
@@ -148,7 +148,7 @@ class Ahead:
         if not self._over and self._batches._turn != loader._turn:
             self._end()
             self._batches._over = False
-            self._batches._is_over()  # raises, if that is an error
+            self._batches._is_over()  # raises if that is an error
 
     def _end(self):
         self._over = True

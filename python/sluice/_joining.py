@@ -146,7 +146,7 @@ def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = 
 
 def _datasets(datasets):
     wanted = "a list of sluice.Dataset, or of paths"
-    if not isinstance(datasets, (list, tuple)):  # a dataset could be gone through as well, sample by sample
+    if not isinstance(datasets, (list, tuple)):  # a dataset could be iterated as well, sample by sample
         _foreign.refuse_datasets("datasets", datasets, Dataset, wanted)
     datasets = _check.items("datasets", datasets, wanted)
     if not all(isinstance(one, (Dataset, str, bytes, os.PathLike)) or _foreign.is_foreign(one) for one in datasets):

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ._types import Columns, Dtype, Source, Steps
     from .dataset import Dataset
 
-WORDS = {"shuffle": {True: 0, False: 2}, "exif": EXIFS}  # besides the library's
+WORDS = {"shuffle": {True: 0, False: 2}, "exif": EXIFS}  # besides the library's words
 HOLDS = {"copy": 1, "wait": 0}
-LEAST_SLOTS = 3  # with hold="copy": the batch in use, the one before, which a loop still has, and one being made
+LEAST_SLOTS = 3  # with hold="copy": the batch in use, the previous one, which a loop still holds, and one being made
 
-# DataLoader's arguments that are refused, and what takes their place.
+# Rejected arguments of DataLoader, and their replacements.
 INSTEAD = {
     "sampler": "shuffle=, rank= and world_size= decide the order; dataset.subset(indices) or dataset[a:b] takes some samples, "
     "weights= draws by weight (sluice.torch.DataLoader takes a WeightedRandomSampler), repeats= is DeiT's RASampler",
@@ -28,7 +28,7 @@ INSTEAD = {
     "collate_fn": "columns= defines the contents of a batch, and the result of batch_hook= replaces the batch",
 }
 
-# What the library and other loaders call arguments.
+# Names that the library and other loaders use for arguments.
 HINTS = {
     "weight_field": "weights= also takes the name of a field",
     "weighted_samples": "it is num_samples=",
@@ -39,7 +39,7 @@ HINTS = {
     "backend": "it is io=, or io={'backend': ...}",
 }
 
-# Arguments that may be given together, in a dict: what they are called there, and by themselves.
+# Arguments that may be given together in a dict: {name in the dict: name of the argument}.
 GROUPS = {
     "order": {name: name for name in (
         "partners", "classes", "buckets", "sizes", "episode", "episodes", "weights", "num_samples", "lengths", "length_groups",
@@ -82,7 +82,7 @@ def library_options(call, given, copies):
     dropped = _check.flag("drop_last", given["drop_last"])
     if dropped and given["last_batch"] not in (None, "drop"):
         raise ValueError(f"drop_last=True and last_batch={given['last_batch']!r} contradict each other: give one")
-    given = given | given["self"]._more | {"layout": None, "dtype": None}  # these are a column's
+    given = given | given["self"]._more | {"layout": None, "dtype": None}  # a column has these
     if given["last_batch"] is None:
         given["last_batch"] = "drop" if dropped else "short"
     if given["device"] is not None:
@@ -101,8 +101,8 @@ def library_options(call, given, copies):
     if made["ignore_index"] == 0:
         raise ValueError("ignore_index=0 is a class: expected a number that no label has, such as -100")
     for name in ("prefetch", "device_slots"):
-        least = LEAST_SLOTS + bool(given["batch_hook_thread"])  # and the one that is ahead
-        if copies and (made.get(name) or (name == "device_slots" and least > LEAST_SLOTS)):  # 0: the library's choice, 4, and 3 on a device
+        least = LEAST_SLOTS + bool(given["batch_hook_thread"])  # plus the one made ahead
+        if copies and (made.get(name) or (name == "device_slots" and least > LEAST_SLOTS)):  # 0: the library's default, 4, or 3 on a device
             made[name] = max(made.get(name, 0), least)
     return made
 

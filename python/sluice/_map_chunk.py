@@ -29,7 +29,7 @@ class Job:
     def __init__(self, source, function, on_bad, folder, tag):
         self.source, self.function, self.on_bad, self.folder, self.tag = source, function, on_bad, folder, tag
         self.in_worker = False
-        self.fields = self.classes = None  # of the results; the first is found before any chunk is made
+        self.fields = self.classes = None  # of the results; fields are found before any chunk is made
 
 
 def map_error(key, where, error, text=""):
@@ -37,7 +37,7 @@ def map_error(key, where, error, text=""):
     reason = error if isinstance(error, str) else f"{type(error).__name__}: {_text_of(error)}".rstrip(": ")
     text = _SURROGATE.sub(_escaped, text)
     at = f"sample {where['sample']} ({key})" if where["sample"] is not None else key
-    shown = _SURROGATE.sub(_escaped, reason)  # surrogates cannot be printed
+    shown = _SURROGATE.sub(_escaped, reason)  # since surrogates cannot be printed
     made = MapError(f"map failed on {at}: {shown}" + (f"\n\n{text}" if text else ""))
     made.sample, made.file, made.offset, made.reason, made.traceback = where["sample"], where["file"], where["offset"], reason, text
     made.status, made.stage = "invalid", "map"
@@ -120,7 +120,7 @@ def _is_left_out(job, error):
     cause = error.__cause__ if isinstance(error, MapError) else None
     if job.on_bad == "fail" or isinstance(error, _sluice.OutOfMemoryError) or isinstance(cause, (MemoryError, SystemExit, KeyboardInterrupt)):
         return False
-    if isinstance(error, _sluice.IOError) and error.errno != 2:  # what may be good, and cannot be read
+    if isinstance(error, _sluice.IOError) and error.errno != 2:  # the sample may be good, but cannot be read
         return job.on_bad == "skip_all"
     return True
 
@@ -216,7 +216,7 @@ def _line(job, place, error):
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
-_LONE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")  # also lone surrogates, which in a key are bytes of a file's name
+_LONE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")  # with lone surrogates, which stand for bytes of file names in keys
 
 
 def _escaped(found):
@@ -248,7 +248,7 @@ def sync_folder(path):
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)
-    except OSError:  # a file system that cannot
+    except OSError:  # a file system without this operation
         pass
     finally:
         os.close(folder)

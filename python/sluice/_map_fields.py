@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from ._names import DTYPE_NAMES, dtype_number
 
-LOOK = 1000  # results that are looked at, at most
+LOOK = 1000  # most results examined
 _LETTERS = {"b": "int8", "h": "int16", "i": "int32", "l": "int64", "q": "int64", "B": "uint8", "H": "uint16", "I": "uint32", "L": "uint64",
             "Q": "uint64", "e": "float16", "f": "float32", "d": "float64", "?": "bool"}  # fmt: skip
 
@@ -103,7 +103,7 @@ def _is_of(field, value):
         return isinstance(value, (bytes, bytearray, memoryview)) or hasattr(value, "convert") or dtype == "uint8"
     if field.type == "tensor":
         if isinstance(value, (bytes, bytearray)):
-            return field.dtype in ("float16", "bfloat16")  # which a dataset returns as bytes
+            return field.dtype in ("float16", "bfloat16")  # a dataset returns these as bytes
         return dtype == field.dtype or (isinstance(value, (list, tuple)) and dtype is None)
     kinds = {"int": int, "float": (int, float), "text": str, "bytes": (bytes, bytearray, memoryview)}
     return isinstance(value, kinds.get(field.type, ())) and not isinstance(value, bool)

@@ -22,7 +22,7 @@ from ._map_chunk import COUNTS, NAME
 from ._map_source import failed
 
 ASKED, ALL = "map.json", "all.lock"
-_OURS = re.compile(r"\d{6,}|map\.json(\..+)?|(all|part-\d+-of-\d+)\.lock|slots\..+|(\d{6,}|map\.rejected\.tsv)\..+\.tmp|\.nfs\w+")  # the last: NFS's, of removed files
+_OURS = re.compile(r"\d{6,}|map\.json(\..+)?|(all|part-\d+-of-\d+)\.lock|slots\..+|(\d{6,}|map\.rejected\.tsv)\..+\.tmp|\.nfs\w+")  # last: NFS's names of removed files
 _WORDS = {
     "format": "the version of sluice", "source": "the source", "units": "the source", "chunks": "the source", "map": "the function",
     "map_version": "map_version", "source_text": "the text of the function", "fields": "map_fields",
@@ -179,7 +179,7 @@ class Folder:
         chunks there is nothing to resume.
         """
         name = os.path.join(self.path, ASKED)
-        has_chunks = self._has_chunks()  # which never are without a note, in this order
+        has_chunks = self._has_chunks()  # checked before the note, which is written first
         if self.is_alone and not (has_chunks and os.path.exists(name)):
             self._empty()
         elif has_chunks and not os.path.exists(name):
@@ -192,9 +192,9 @@ class Folder:
                 os.remove(mine)
             except FileExistsError:
                 os.remove(mine)
-            except OSError:  # a file system without hard links: of two parts that begin at once, the later one's stays
+            except OSError:  # no hard links: if two parts begin at once, the later one's note stays
                 os.rename(mine, name)
-        elif self.request.options["overwrite"]:  # of the same call, perhaps without it
+        elif self.request.options["overwrite"]:  # the note is from the same call, perhaps without overwrite
             _map_chunk.write_json(name, {**self.request.asked, "replaces": True})
         compare(self.path, _note_of(self.path)[0], self.request.asked)
 
@@ -234,7 +234,7 @@ class Folder:
         unfinished = os.path.join(self.path, f"{name}.{os.urandom(8).hex()}.tmp")
         try:
             os.rename(os.path.join(self.path, name), unfinished)
-        except FileNotFoundError:  # another part removes it, too
+        except FileNotFoundError:  # another part removes it as well
             _remove(os.path.join(self.path, name))
         return unfinished
 
@@ -249,7 +249,7 @@ class Folder:
             for name in os.listdir(self.path):
                 if name.endswith(".lock"):
                     _remove(os.path.join(self.path, name))
-            self.close()  # on NFS, an open file has a name until then
+            self.close()  # on NFS, a removed file has a name while it is open
             os.rmdir(self.path)
 
     def drop_empty(self):

@@ -38,7 +38,7 @@ HEADING = "key\tstatus\toffset\treason\n"
 FORMAT = 1
 REJECTED, MANIFEST = "map.rejected.tsv", "manifest.sluice"
 SHARD_BYTES = 256 << 20
-PLAIN = ("workers", "skip_verify", "on_bad", "part", "parts", "overwrite", "append", "labels")  # options that change no byte
+PLAIN = ("workers", "skip_verify", "on_bad", "part", "parts", "overwrite", "append", "labels")  # these do not change the output
 
 
 def source_of(source):
@@ -59,7 +59,7 @@ class Request:
     def __init__(self, source, path, function, version, fields, options):
         if is_address(path):
             raise _sluice.InvalidError(f"{shown(path)}: object stores are read-only: write to a local folder, and upload it")
-        self.source, self.path = source, os.path.abspath(os.fsdecode(path))  # the function may change the working folder
+        self.source, self.path = source, os.path.abspath(os.fsdecode(path))  # absolute, because the function may change the working folder
         self.folder = f"{self.path}.map"
         self.function, self.options = function, options
         self.fields = _fields(fields)
@@ -69,7 +69,7 @@ class Request:
             "fields": json.loads(json.dumps(self.fields, default=str)),
         }  # fmt: skip
         self.packing = {name: value for name, value in sorted(options.items()) if name not in PLAIN}
-        self.replaces = options["overwrite"] or goes_on_replacing(self)  # the dataset at the path
+        self.replaces = options["overwrite"] or goes_on_replacing(self)  # whether to replace the dataset at the path
         self.was_finished = _is_finished(self)  # before this call
 
     def part_chunks(self):
@@ -128,7 +128,7 @@ def _finished(request, on_bad):
 def _rejected_before(request, result):
     """Returns the error of a dataset that is finished without its bad samples."""
     first = ""
-    for name in ("rejected.tsv", REJECTED):  # of the map stage, which comes first, if it has any
+    for name in ("rejected.tsv", REJECTED):  # the last one found counts: the map stage ran first
         try:
             with open(os.path.join(request.path, name), encoding="utf-8", errors="surrogateescape") as file:
                 key, _, _, reason = file.readlines()[1].rstrip("\n").split("\t")
@@ -169,7 +169,7 @@ def _check_options(options):
             _sluice.pack(Dataset(source)._handle, path, {**dict(options), "part": 0, "parts": 1}, None)
     except _sluice.InvalidError:
         raise
-    except (OSError, _sluice.Error):  # of the folder for temporary files, or the sample
+    except (OSError, _sluice.Error):  # concerns the temporary folder or the small sample only
         pass
 
 
@@ -187,7 +187,7 @@ def mapped(request, on_bad, processes, bars):
     try:
         return _run(request, on_bad, processes, bars)
     except (OSError, _sluice.Error):
-        done = _finished(request, on_bad) if request.options["parts"] > 1 else None  # another part was faster, and has removed the chunks
+        done = _finished(request, on_bad) if request.options["parts"] > 1 else None  # another part finished first and removed the chunks
         if done is None:
             raise
         remove_left(request)
@@ -306,11 +306,11 @@ def _pack(request, folder, counts, bars):
     if not folders:
         raise _map_chunk.nothing_made(sum(one["mapped"] for one in counts), [line for one in counts for line in one["rejected"]])
     data = Dataset(folders)
-    parts = 1 if request.options["parts"] == 1 else 2  # so that two processes may do it at once
+    parts = 1 if request.options["parts"] == 1 else 2  # so that two processes can pack at the same time
     with bars(" samples", "pack") as show:
         packed = [_sluice.pack(data._handle, request.path, {**_packer_options(request), "part": part, "parts": parts}, show) for part in range(parts)]
     made = packed[-1]
-    if not made["was_complete"]:  # else it counts those of both parts
+    if not made["was_complete"]:  # otherwise it counts both parts
         made = {**made, **{name: sum(one[name] for one in packed) for name in ("rejected", "shards", "bytes", "resumed_samples", *_PACKED)}}
     result = _result_of(counts, {**made, "samples": len(data) - made["rejected"], "was_complete": False})
     folder.replaced()
@@ -322,7 +322,7 @@ def _finish(request, counts, result):
     lines = [line for one in counts for line in one["rejected"]]
     if lines:
         _map_chunk.write_whole(os.path.join(request.path, REJECTED), HEADING + "".join(f"{line}\n" for line in lines), request.folder)
-    later = {**result, **dict.fromkeys(_PACKED, 0), "resumed_samples": result["samples"]}  # of a run that finds all done
+    later = {**result, **dict.fromkeys(_PACKED, 0), "resumed_samples": result["samples"]}  # of a later run, which finds the dataset complete
     done = {"asked": request.asked, "packing": request.packing, "manifest": _manifest_sum(request.path), "result": later}
     _map_chunk.write_json(os.path.join(request.path, ASKED), done, request.folder)
     _map_chunk.sync_folder(request.path)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from ._types import Paths
 
-# Samples, or bytes, of a chunk: (of a small source, usually, at most). A chunk takes about 4 ms of CPU and eight syncs.
+# Samples or bytes per chunk: (for a small source, usually, at most). A chunk costs about 4 ms of CPU and eight syncs.
 SAMPLES, BYTES = (4, 256, 1 << 20), (16 << 10, 1 << 20, 1 << 28)
-FEW, MANY = 32, 1024  # chunks: of a small source, so that many processes have some; and of a large one, since a kill loses a chunk
+FEW, MANY = 32, 1024  # number of chunks of a small source (enough for many processes) and of a large one (a kill loses one)
 LINE_MOST = 2**31 - 1
 PLAIN, PACKED = (".jsonl", ".ndjson"), (".jsonl.gz", ".ndjson.gz")
 
@@ -218,7 +218,7 @@ class JsonLines:
                 self._check_unchanged(number, file)
         except _sluice.Error:
             raise
-        except (OSError, EOFError) as error:  # a damaged .gz is one, too
+        except (OSError, EOFError) as error:  # also raised for a damaged .gz
             raise failed(_sluice.IOError, error, name) from error
         except Exception as error:
             if type(error).__module__ == "zlib":

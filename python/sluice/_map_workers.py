@@ -23,7 +23,7 @@ from ._map_error import MapError
 from ._map_source import failed
 
 TICK_S = 0.2
-_SLOT = struct.Struct("<QQQQ")  # whether it is at a sample, its place, units of the chunk before it
+_SLOT = struct.Struct("<QQQQ")  # 1 if at a sample, its place (two numbers), units of the chunk before it
 
 
 class Slots:
@@ -42,7 +42,7 @@ class Slots:
         _SLOT.pack_into(self._map, number * _SLOT.size, 0, 0, 0, 0)
 
     def read(self, number):
-        """(place or None, units)."""
+        """Returns (place or None, units)."""
         at, first, second, units = _SLOT.unpack_from(self._map, number * _SLOT.size)
         return ((first, second) if at else None), units
 
@@ -71,7 +71,7 @@ def serve(connection, pickled, slots_path, number, parent):
         for order in iter(connection.recv, None):
             connection.send(_answer(job, order, lambda place, units: slots.write(number, place, units)))
             slots.clear(number)
-    except EOFError:  # the caller is gone
+    except EOFError:  # the caller has died
         pass
     except _sluice.Error as error:
         connection.send(("failed", error))
@@ -121,7 +121,7 @@ class Workers:
 
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        resource_tracker.ensure_running()  # it unblocks SIGINT
+        resource_tracker.ensure_running()  # starting it unblocks SIGINT
         process = context.Process(
             target=serve, args=(theirs, self._pickled, self._path, number, os.getpid()), daemon=True, name=f"sluice-map-{number}"
         )
@@ -213,14 +213,14 @@ class Workers:
                 worker.process.join(max(0, deadline - time.monotonic()))
             worker.process.kill()
         for worker in self._workers:
-            worker.process.join(5)  # one that waits for a dead storage ends later
+            worker.process.join(5)  # one that waits for hung storage ends later
             worker.connection.close()
         if os.path.exists(self._path):
             os.remove(self._path)
 
 
 class _Worker:
-    """A process. order: the one that it is at, or will be once it is ready."""
+    """A worker process. order: the current one, or the first one, sent when the process is ready."""
 
     def __init__(self, number, process, connection):
         self.number, self.process, self.connection = number, process, connection
@@ -231,7 +231,7 @@ class _Worker:
             self.busy = True
             try:
                 self.connection.send(self.order)
-            except OSError:  # it died: _wait says so
+            except OSError:  # it died; _wait reports it
                 pass
 
     def answered(self, answer):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words for the meaning of a field."""
 
-# What a field means (sluice_field), by the numbers of the library; 0 is nothing.
+# Meanings of fields (sluice_field), by the library's numbers; 0: not known.
 MEANINGS = {
     "role": {1: "boxes", 2: "points", 3: "shapes", 4: "mask", 5: "width", 6: "height"},
     "box_format": {1: "xyxy", 2: "xywh", 3: "cxcywh"},

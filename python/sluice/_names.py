@@ -9,7 +9,7 @@ from collections import namedtuple
 from . import _check, _sluice
 from ._check import near, wrong
 
-STRUCTS = ("loader", "column", "dataset", "writer", "pack", "unpack", "verify")  # as sluice_options has them
+STRUCTS = ("loader", "column", "dataset", "writer", "pack", "unpack", "verify")  # in the order of sluice_options
 U32, U64, I32, I64, REAL, FLAG, WORD, TEXT = range(8)  # sluice_option_type
 NANOSECONDS = 2  # sluice_option_unit
 LIMITS = {U32: 2**32 - 1, U64: 2**64 - 1, I32: 2**31 - 1, I64: 2**63 - 1}
@@ -106,6 +106,6 @@ def choice(option, value, choices):
     try:
         if value not in choices:
             raise ValueError(f"{option}={value!r}: expected {known}{near(value, choices)}")
-    except TypeError:  # it cannot be looked for
+    except TypeError:  # an unhashable value
         raise wrong(option, value, known) from None
     return choices[value]

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from .dataset import Dataset
 
 ROWS = 12
-BAD = 2  # of "status"
+BAD = 2  # a value of "status"
 COLOURS = [(230, 25, 75), (60, 180, 75), (255, 225, 25), (0, 130, 200), (245, 130, 48), (145, 30, 180), (70, 240, 240), (240, 50, 230)]
-WORDS = 40  # letters of a text that are shown
+WORDS = 40  # characters shown of a text
 
 
 class About:

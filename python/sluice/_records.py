@@ -35,8 +35,8 @@ class Field(namedtuple("Field", ["name", "type", "dtype", "shape"])):
             it describes).
     """
 
-    meaning = {}  # no member of the tuple, which has four
-    _words = ""  # the same for people
+    meaning = {}  # not a member of the tuple, which has four
+    _words = ""  # the same as text
 
     @classmethod
     def _known(cls, name, kind, dtype, shape, meaning):
@@ -62,7 +62,7 @@ class Verified(namedtuple("Verified", ["samples", "bytes", "findings", "unchecke
             (Dataset.left_out).
     """
 
-    undecoded = 0  # no members of the tuple, which has four
+    undecoded = 0  # not members of the tuple, which has four
     left_out = ()
 
     def __repr__(self):

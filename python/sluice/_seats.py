@@ -61,7 +61,7 @@ def take(function: str, loader: Any, owner: object) -> None:
     """
     other, by = _taken.get(loader, (None, ""))
     if other is not None and other() not in (None, owner):
-        gc.collect()  # frameworks leave cycles with the owner in them
+        gc.collect()  # frameworks leave reference cycles that contain the owner
         if other() is not None:
             raise already(function, by)
     _taken[loader] = (ref(owner), function)
@@ -109,10 +109,10 @@ def moved(value: Any, device: Any, non_blocking: bool = False) -> Any:
     if hasattr(value, "to"):
         try:
             return value.to(device, non_blocking=non_blocking)
-        except TypeError:  # its `to` takes a device only
+        except TypeError:  # a `to` without non_blocking
             return value.to(device)
     if isinstance(value, Mapping):
-        made = copy.copy(value)  # of its own kind, as a defaultdict
+        made = copy.copy(value)  # keeps the type, such as defaultdict
         for name, part in value.items():
             made[name] = moved(part, device, non_blocking)
         return made

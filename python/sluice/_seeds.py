@@ -10,7 +10,7 @@ IGNORED = {
     "generator": "its initial_seed() is the loader's seed, and nothing is drawn from it",
     "worker_init_fn": "it is never called, since there are no worker processes; seed= decides all random draws",
 }
-said = set()  # the arguments that this process was warned of
+said = set()  # arguments that this process has warned about
 
 
 def note(name):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CUTS = {"none": 0, "long": 1, "split": 2}
 
 
-if not TYPE_CHECKING:  # else as _types.py has it: the typing module takes long to import
+if not TYPE_CHECKING:  # at run time as in _types.py: the typing module takes long to import
 
     class PackedRows(namedtuple("PackedRows", [
         "documents", "tokens", "targets", "rows", "pieces", "align_padding", "end_padding", "cut", "empty", "closed",

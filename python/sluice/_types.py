@@ -20,7 +20,7 @@ class _TorchDataset(Protocol):
     def __add__(self, other: Any, /) -> Any: ...
 
 
-Source = Paths | _TorchDataset  # accepted besides a Dataset
+Source = Paths | _TorchDataset  # accepted instead of a Dataset
 Progress = bool | None | Callable[[int, int], Any]
 Dtype = Any  # "float16", numpy.float16, torch.float16
 Steps = Transform | Sequence[Transform]

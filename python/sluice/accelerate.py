@@ -112,7 +112,7 @@ def _next(batches):
         return None, error
 
 
-SHORT, WRAP = 2, 4  # the library's numbers of last_batch
+SHORT, WRAP = 2, 4  # values of last_batch in the library
 
 
 class Prepared(_seats.Over):
@@ -150,7 +150,7 @@ class Prepared(_seats.Over):
         self.device = accelerator.device if placed and not stays else None
         self.end_of_dataloader, self.remainder = False, -1
         self._non_blocking = bool(getattr(accelerator, "non_blocking", False))
-        self._turn = None  # the loader's, of the iteration that the gradient state knows
+        self._turn = None  # the loader's turn during the iteration that the gradient state knows
         self._at = None  # place after the last returned batch of this iteration; None: the loader's own place
         self._skip = 0  # batches to skip in the next iteration
 
@@ -165,8 +165,8 @@ class Prepared(_seats.Over):
     def _iterate(self, batches, turn):
         """Yields the batches of one iteration, each once the next one is ready or known to fail."""
         loader, failure = self.loader, None
-        if turn != loader._turn:  # it was ended before its first batch: the iteration that is in progress stays
-            batches._is_over()  # raises where another one was begun, or the loader closed
+        if turn != loader._turn:  # ended before its first batch: leaves the iteration in progress alone
+            batches._is_over()  # raises if another one began or the loader was closed
             return
         self._begin(turn)
         try:
@@ -179,25 +179,25 @@ class Prepared(_seats.Over):
                 self._at, self.end_of_dataloader = place, following is None and failure is None
                 yield batch
                 if turn != loader._turn:
-                    failure = None  # of a batch that was not requested
+                    failure = None  # it concerns a batch that was not requested
                     break
                 if failure is not None:
                     break
                 batch = following
             if failure is not None:
                 if turn == loader._turn:
-                    self._at = None  # the batch that failed counts, as in the loader
+                    self._at = None  # the failed batch counts as consumed, as in the loader
                 raise failure
             if turn != loader._turn:
                 batches._is_over()
             else:
                 self._at = None
         finally:
-            failure = None  # its traceback has this frame
+            failure = None  # its traceback refers to this frame
             self._end(turn)
 
     def _begin(self, turn):
-        self._forget()  # an iteration that was left
+        self._forget()  # an abandoned iteration
         self._turn, self._at, self.end_of_dataloader = turn, self.loader._place(), False
         self.remainder = self._own_rows()
         self.gradient_state._add_dataloader(self)
@@ -316,6 +316,6 @@ def skip_first_batches(loader: Any, num_batches: int = 0) -> Any:
         loader = _seats.loader_of(SKIP, loader)
         loader.load_state_dict(loader.state_at(loader.epoch, count))
         return loader
-    loader.loader.state_at(loader.epoch, count)  # raises where there are fewer
+    loader.loader.state_at(loader.epoch, count)  # raises if there are fewer
     loader._skip = count
     return loader

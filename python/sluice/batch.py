@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, NoReturn, Self
 
-FACTS = ("index", "mask", "status")  # columns that every batch has besides
-PARTS = ("offsets", "lengths", "sizes", "shapes", "mixed_with", "weight", "share")  # of a column, which are its attributes, too
+FACTS = ("index", "mask", "status")  # additional columns of every batch
+PARTS = ("offsets", "lengths", "sizes", "shapes", "mixed_with", "weight", "share")  # parts of a column, also its attributes
 OTHER_PARTS = ("size", "box", "scale", "flip")  # of columns.Geometry, by name only: torch's tensors have functions size and flip
 PACKED_PARTS = ("targets", "positions", "documents", "cu_seqlens", "cu_seqlens_padded", "count", "max_seqlen", "loss_mask", "samples",
-                "media", "media_offsets", "media_lengths")  # by name only, too  # fmt: skip
+                "media", "media_offsets", "media_lengths")  # also by name only  # fmt: skip
 
 
 class Batch(list["Any"]):
@@ -48,7 +48,7 @@ class Batch(list["Any"]):
     """
 
     __slots__ = ("_made", "_facts", "_about")
-    _names: tuple[str, ...] = ()  # of a loader's own class: what its batches' columns are called
+    _names: tuple[str, ...] = ()  # names of the columns, in a class made for a loader
 
     def __init__(self, columns: Iterable[Any] | Mapping[str, Any] = ()) -> None:
         if hasattr(columns, "keys"):
@@ -135,7 +135,7 @@ class Batch(list["Any"]):
                 self._facts[key] = value
                 return
             if key not in self._names:
-                self._fact(key)  # raises
+                self._fact(key)  # raises KeyError
             key = self._names.index(key)
         list.__setitem__(self, key, value)
 
@@ -402,7 +402,7 @@ class Released(Batch):
         return "sluice.Batch(released)" if self._made is None else f"sluice.Batch(epoch={self.epoch}, index={self.index}, released)"
 
 
-_kinds: dict[tuple[type[Batch], tuple[str, ...]], type[Batch]] = {}  # that were made
+_kinds: dict[tuple[type[Batch], tuple[str, ...]], type[Batch]] = {}  # existing classes
 
 
 def named(base: type[Batch], names: tuple[str, ...]) -> type[Batch]:

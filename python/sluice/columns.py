@@ -89,7 +89,7 @@ class Image(Column):
     """
 
     _kind = "image"
-    _is_alone = True  # no column of labels is made for it
+    _is_alone = True  # has no column of labels
 
     def __init__(
         self, field: str | None = None, *, transform: Steps | None = None, dtype: Dtype = None, layout: str | None = None,

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from ._types import Field as Field, LeftOut as LeftOut, Part, Paths, Progress, Verified as Verified
 
-# Of the struct module; float16 has 'e', bfloat16 none.
+# Format characters of the struct module, which has 'e' for float16 and none for bfloat16.
 FORMATS = {
     "uint8": "B", "float32": "f", "int64": "l", "int32": "i", "int16": "h", "int8": "b", "uint16": "H",
     "uint32": "I", "uint64": "L", "float64": "d", "bool": "?",
 }  # fmt: skip
 
 
-inherited: list[Any] = []  # never closed: the parent's
+inherited: list[Any] = []  # the parent's handles in a forked child, never closed
 
 
 if not TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _identity(path):
     try:
         found = os.stat(path)
     except OSError:
-        return None  # opening says why
+        return None  # opening the file reports the reason
     kept = (found.st_dev, found.st_ino)
     return kept if stat.S_ISDIR(found.st_mode) else (*kept, found.st_size, found.st_mtime_ns)
 
@@ -177,7 +177,7 @@ class Dataset:
 
     _targets = None
 
-    if not TYPE_CHECKING:  # else checkers would take any name
+    if not TYPE_CHECKING:  # otherwise type checkers would accept any name
 
         def __setattr__(self, name, value):
             """AttributeError: the assignment would have no effect."""
@@ -437,7 +437,7 @@ class Dataset:
             raise IndexError(f"sample {index} is out of range: the dataset has {count} samples")
         return number
 
-    if TYPE_CHECKING:  # zip() and for loops go by the numbers of samples
+    if TYPE_CHECKING:  # zip() and for loops use __getitem__
 
         def __iter__(self) -> Iterator[dict[str, Any]]: ...
 

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-WARN_AFTER = 8  # calls, so that what the first ones set up weighs little
+WARN_AFTER = 8  # calls, so that setup in the first ones has little weight
 CHEAPER = "pass per_sample=False to call it once per batch, or use transforms.Native for compiled code on the workers"
 
 
@@ -50,7 +50,7 @@ class Functions:
         self._warn = any(step.per_sample for step in steps)
 
     def __call__(self, array: Any) -> Any:
-        if self._warn and self.calls == WARN_AFTER:  # before they may change the array, as it can be an error
+        if self._warn and self.calls == WARN_AFTER:  # before they may change the array, because the warning may be an error
             self._warn = False
             warnings.warn(f"{self}; {CHEAPER}", RuntimeWarning, stacklevel=3)
         rows, start = len(array), time.perf_counter_ns()
@@ -93,7 +93,7 @@ def called(hook: Any, batch: Any) -> Any:
     place = f"batch {batch.index} of epoch {batch.epoch}"
     try:
         made = hook(batch)
-    except StopIteration as error:  # which would end the epoch
+    except StopIteration as error:  # it would end the epoch
         raise RuntimeError(f"batch_hook raised StopIteration for {place}") from error
     except BaseException as error:
         error.add_note(f"in batch_hook, called with {place}")

@@ -69,7 +69,7 @@ def global_batches(loader: Loader, sharding: Any, *, names: Sequence[str] | None
     return batches
 
 
-SHORT = 2  # the library's number of last_batch='short'
+SHORT = 2  # value of last_batch='short' in the library
 
 
 class GlobalBatches(_seats.Over):

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Feed", "feed"]
 
 FEED = "sluice.keras.feed"
-KEPT = 2  # batches that Keras reads at most to learn their shapes; the pass that it begins after that has them, too
-REPEATS = 2  # times that it does so: once to learn the shapes, once to build the model
+KEPT = 2  # most batches that Keras reads to learn their shapes; the next pass returns them again
+REPEATS = 2  # how often Keras does so: once to learn the shapes, once to build the model
 
 
 def feed(
@@ -117,11 +117,11 @@ class Feed(keras.utils.PyDataset):
         self._parts, self._convert, self._lock = parts, _converter(), threading.Lock()
         self._batches: Any = None  # the iterator of the epoch in progress
         self._length = None if epochs is None else epochs * len(loader)
-        self._at = 0  # index that Keras asks for next
+        self._at = 0  # index that Keras must request next
         self._taken = 0  # batches of the pass that the loader returned
         self._kept: list[Any] = []  # the first KEPT of them
-        self._turn = 0  # the loader's, of the last of them; it has another one where something else moved or closed it
-        self._repeats = 0  # times that they were the beginning of a pass again
+        self._turn = 0  # the loader's turn at the last of them; differs if something else moved or closed the loader
+        self._repeats = 0  # how many later passes began with them
 
     @property
     def num_batches(self) -> int | None:
@@ -134,7 +134,7 @@ class Feed(keras.utils.PyDataset):
             try:
                 return self._batch(index)
             except Exception:
-                _seats.release(self.loader)  # another feed may have it
+                _seats.release(self.loader)  # another feed may use it
                 raise
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -234,7 +234,7 @@ def _array(column, copies):
     """
     if not hasattr(column, "numpy"):
         return column
-    if hasattr(column, "clone"):  # torch's
+    if hasattr(column, "clone"):  # a torch tensor
         if keras.config.backend() == "torch":
             return column
         column = column.detach().cpu()

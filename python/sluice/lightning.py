@@ -178,7 +178,7 @@ class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
         if loader._handle.closed:
             raise _sluice.StateError(f"DataModule: the loader that {name} returned is closed: open it in the function")
         module, other = _opened_by.get(loader, (None, name))
-        if module is not None and module() is self and other != name and "train" in (name, other):  # others never overlap
+        if module is not None and module() is self and other != name and "train" in (name, other):  # other functions' loops never overlap
             raise ValueError(
                 f"DataModule: {name} and {other} return the same loader, which has one loop at a time: open a loader for each"
             )

@@ -205,15 +205,15 @@ class Loader:
         # Beginning of the next iteration: (epoch, samples before it on all ranks, cursor of a loaded state).
         # None: the library is in an epoch and has returned a batch of it, so it knows.
         self._start = BEGINNING
-        self._turn = 0  # counts iterations: an older one ends
-        self._untouched = False  # True if there is one that has not been asked for a batch yet
-        self._again = False  # it begins again when it is asked
-        self._why = ""  # the reason of an error; "": it just ends
-        self._closed_turn = self._closed_at = None  # turn and place at close(); None: open, or without a place
-        self._shown = [None]  # with batch_hook_thread: the place of the last batch that the loop received, which the loop writes
-        self._ahead = None  # likewise: a weak reference to the iterator
-        self._lock = allocate_lock()  # held while a batch is taken, or an iteration begun
-        self._process = os.getpid()  # in a forked child, a missing thread may hold the lock
+        self._turn = 0  # number of the current iteration: older ones end
+        self._untouched = False  # True if no batch of the iteration has been requested yet
+        self._again = False  # True: begins again at _start with the next request
+        self._why = ""  # error of an older iteration; "": it ends without one
+        self._closed_turn = self._closed_at = None  # turn and place at close(); None: open, or no place is known
+        self._shown = [None]  # with batch_hook_thread: place of the last batch that the loop received, written by the loop
+        self._ahead = None  # with batch_hook_thread: weak reference to the iterator
+        self._lock = allocate_lock()  # held while taking a batch or beginning an iteration
+        self._process = os.getpid()  # a forked child must not wait for a lock that a thread of the parent holds
         self._convert = Conversion(self._functions) if self._functions else None
         self._kind = None  # class of its batches, set with the first one
         # Attributes that programs read from a DataLoader.
@@ -230,13 +230,13 @@ class Loader:
 
     _batch: type[Batch] = Batch
     _copies_on_device = False
-    _layout = "NHWC"  # of Image columns that have none
+    _layout = "NHWC"  # for Image columns without a layout
 
-    if not TYPE_CHECKING:  # else checkers would take any name
+    if not TYPE_CHECKING:  # otherwise type checkers would accept any name
 
         def __setattr__(self, name, value):
             """AttributeError: the assignment would have no effect. batch_hook has one."""
-            if not name.startswith("_"):  # its own, several times a batch
+            if not name.startswith("_"):  # the loader's own, assigned several times per batch
                 _assign.check(self, Loader, name, ATTRIBUTES, ("batch_hook",), Loader.__init__.names, _assign.LOADER)
                 if name == "batch_hook" and value is not None and not callable(value):
                     raise ValueError(f"batch_hook={value!r}: expected a callable")
@@ -318,7 +318,7 @@ class Loader:
         self._refuse_itself()
         with self._lock:
             batch = None if batches._is_over() else self._take()
-            ended = batches._is_over()  # raises where another thread closed the loader meanwhile
+            ended = batches._is_over()  # raises if another thread has closed the loader
             if batch is None or ended:
                 batches._over = True
                 return None
@@ -343,7 +343,7 @@ class Loader:
 
     def _check_process(self):
         if self._process != os.getpid():
-            self._handle.restore(None)  # raises, and says so
+            self._handle.restore(None)  # raises StateError
 
     def _begin(self):
         """Starts the epoch in the library, at the loaded state if there is one."""
@@ -378,7 +378,7 @@ class Loader:
             self._begin()
             self._again = False
         batch = self._handle.next(self._convert)
-        if turn != self._turn:  # set_epoch() of another thread, or of a signal's handler, went elsewhere meanwhile
+        if turn != self._turn:  # another thread or a signal handler called set_epoch() meanwhile
             return None
         if batch is None:
             self._start = (self._handle.epoch + 1, 0, b"")
@@ -450,7 +450,7 @@ class Loader:
         shown = self._closed_at or self._shown[0]
         if shown is None:
             return self._place_made()
-        self._check_process()  # as the library does
+        self._check_process()  # raises, like the library
         return shown
 
     def _place_at_end(self):
@@ -572,7 +572,7 @@ class Loader:
             raise _sluice.StateError("the loader is closed: open another one for this state")
         before = self._reseed(_seeds.of_state(state, self.seed, self._seed_is_derived))
         try:
-            # The library says whether the cursor is of such a loader, and its epoch; it is used in __iter__.
+            # Checks that the cursor is from such a loader, and gets its epoch; __iter__ uses the cursor.
             if cursor and self._handle.restore(cursor) != epoch:
                 raise ValueError(f"the state is damaged: its cursor is of another epoch than {epoch}")
         except BaseException:
@@ -583,7 +583,7 @@ class Loader:
         self._leave()
         self._start = (epoch, samples if cursor else 0, cursor)
 
-    # ---- figures and the end ----
+    # ---- statistics and close ----
 
     def stats(self) -> dict[str, Any]:
         """Returns statistics since the loader was opened.
@@ -659,4 +659,4 @@ class Loader:
         return page(self)
 
 
-LOCKED = (Loader._new_iteration.__code__, Loader._next_of.__code__)  # that take a loader's lock
+LOCKED = (Loader._new_iteration.__code__, Loader._next_of.__code__)  # functions that take a loader's lock

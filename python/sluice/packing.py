@@ -240,7 +240,7 @@ def _warn_of_array():
     variable, parts = _sluice.look_for_job_array()
     if variable and parts != 1:
         auto = "'auto'" if parts else "('auto', n)"
-        if ranks().world_size > 1:  # with which 'auto' is refused
+        if ranks().world_size > 1:  # 'auto' is an error there
             auto = "(i, n), as sluice.ranks() has them,"
         _check.warn(
             f"{variable} is set: each job of the array does all of the work; write part={auto} to give each job a part, "

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 READ, DECODE, AUGMENT, UPLOAD = range(4)
 
-# As in `sluice bench`: a stage that is busy for more than BUSY of the time is the limit, a loop that waits
-# less than FED is fed, and a queue that is found empty more often than STARVED starves the next stage.
+# As in `sluice bench`: a stage busy for more than BUSY of the time is the limit, a loop that waits
+# less than FED gets enough data, and a queue empty more often than STARVED starves the next stage.
 BUSY, FED, STARVED = 0.85, 0.02, 0.5
-LEAST = 10  # batches needed for a verdict: batches in flight at either end change a fraction by a tenth then
+LEAST = 10  # batches needed for a verdict: with fewer, batches in flight at either end change fractions by over a tenth
 
 
 if TYPE_CHECKING:

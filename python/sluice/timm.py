@@ -27,7 +27,7 @@ CROP_PCT = 0.875
 BLUR_KERNEL = 23  # timm's
 DTYPES = ("float32", "float16", "bfloat16")
 
-# create_loader's arguments that are refused: the values that have no effect, and what to write.
+# Unsupported arguments of create_loader: the accepted values, and what to write instead.
 REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
     "re_split": ((False,), "a batch is not split: leave re_split out"),
     "train_crop_mode": ((None, "rrc"), "only 'rrc' is supported: leave train_crop_mode out"),

@@ -191,7 +191,7 @@ class _ToTorch(Conversion):
             if hasattr(torch, tensor.dtype):
                 raise
             raise TypeError(f"column {name!r} is {tensor.dtype}, which torch {torch.__version__} lacks: give the column dtype='int64'") from None
-        if copy:  # on the current stream, which from_dlpack had wait for the batch
+        if copy:  # on the current stream, which waits for the batch since from_dlpack
             made = made.clone()
         return made.permute(0, 3, 1, 2) if name in self.nhwc else made
 

@@ -37,9 +37,9 @@ class Named(accelerate.Prepared):
     """A prepared loader whose batches are dicts, as Trainer passes them to the model."""
 
     _made_by = "sluice.transformers.Trainer"
-    _saved: dict[str, Any] | None = None  # a state that was loaded and not used yet
+    _saved: dict[str, Any] | None = None  # a loaded state that has not been used yet
     _accumulation = 1  # batches of an optimizer step
-    _kind = _loop = ""  # "train" or "eval": what Trainer asked for it for last, and in the loop that began last
+    _kind = _loop = ""  # "train" or "eval": purpose of Trainer's last request, and of the loop that began last
 
     def _moved(self, batch):
         batch = super()._moved(batch)
@@ -58,7 +58,7 @@ class Named(accelerate.Prepared):
 
     def _skip_to(self, batches):
         """Skips batches for Trainer's skip_first_batches."""
-        saved = self._saved  # stays for set_epoch, which Trainer 5 calls after this
+        saved = self._saved  # kept for set_epoch, which Trainer 5 calls after this
         if saved is not None and saved["samples"] != batches * self.total_batch_size:
             raise self._elsewhere(saved, f"batch {batches} of an epoch")
         return accelerate.skip_first_batches(self, batches)
@@ -111,7 +111,7 @@ class LoaderCallback(transformers.TrainerCallback):
         if not isinstance(train_dataloader, Named) or not args.should_save:
             return
         folder = os.path.join(args.output_dir, f"checkpoint-{state.global_step}")
-        if not os.path.isdir(folder):  # a search of hyperparameters has other folders
+        if not os.path.isdir(folder):  # a hyperparameter search uses other folders
             _check.warn(f"the loader's state is not saved: there is no folder {folder}; resuming counts batches instead")
             return
         path = os.path.join(folder, STATE_NAME)

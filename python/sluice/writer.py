@@ -41,7 +41,7 @@ def _field(name, what):
     """Returns a field in the library's form, from 'image', ('tensor', dtype, shape), ..., which may
     end with a dict of its meaning.
     """
-    meaning = getattr(what, "meaning", None)  # of another dataset's field
+    meaning = getattr(what, "meaning", None)  # a field of another dataset
     if meaning is not None:
         what = (*((what.type, what.dtype, what.shape) if what.type == "tensor" else (what.type,)), meaning)
     if isinstance(what, str):

@@ -42,8 +42,8 @@ class Transform:
     the expected values.
     """
 
-    _name: str | None = None  # of the library's step that it is
-    _place = "pixels"  # where in a list it can be: _recipe.py
+    _name: str | None = None  # name of the library's step
+    _place = "pixels"  # possible positions in a list: _recipe.py
 
     def __repr__(self) -> str:
         shown = {key: value for key, value in vars(self).items() if key[0] != "_"}
@@ -188,7 +188,7 @@ class Normalize(Transform):
         least, most = LIMITS[self._name, "mean_r"]
         if not all(least <= value <= most for value in self.mean):
             raise ValueError(f"mean={mean!r}: expected numbers from {least:.4g} to {most:.4g}, as float32 has them")
-        if not all(2.0**-150 < value <= most for value in self.std):  # half of the least above 0
+        if not all(2.0**-150 < value <= most for value in self.std):  # half of the smallest float32 above 0
             raise ValueError(f"std={std!r}: expected numbers above 0, from 1.401e-45 to {most:.4g}, as float32 has them")
 
     def _step(self):

@@ -16,8 +16,8 @@ EXPECTED = (
     "a PIL image, uint8 pixels (numpy height x width x 3, torch 3 x height x width), or the bytes of a JPEG, PNG or WebP"
 )
 SIDE_MAX = 16384
-MARGIN = 1 << 24  # bytes of a stored image that the default limit has room for, and beside a larger one
-# Steps that make a row of several samples, or take its size from the batch, and what to write to try them.
+MARGIN = 1 << 24  # stored images up to this many bytes fit the default limit; larger ones get a limit of their size plus this
+# Steps that make a row of several samples, or take its size from the batch, and the reason in the error.
 NOT_ALONE = {
     "mosaic": "Mosaic takes other samples of the dataset",
     "mixup_partner": "MixUpPartner takes another sample of the dataset",
@@ -126,7 +126,7 @@ def call(transform, image, seed):
         limits = {"max_sample_bytes": min(size + MARGIN, 2**31 - 1)} if size > MARGIN else {}
         shape = (lambda: stored.shape) if size else (lambda: data.decode(0).shape)
         for side in _sides(shape, not names.isdisjoint(SIZED)):
-            sizes = {} if side is None else {"sizes": "padded", "max_size": side}  # padded to the largest of one: not at all
+            sizes = {} if side is None else {"sizes": "padded", "max_size": side}  # the batch has one image, so padding adds nothing
             column = Image("image", transform=transform, layout="NCHW" if is_torch else "NHWC", **sizes)
             try:
                 return _first(data, column, seed, is_torch, limits)

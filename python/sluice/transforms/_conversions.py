@@ -68,7 +68,7 @@ class _Unchanged(Transform):
     _place = "anywhere"
 
     def _steps(self, walk):
-        return [("pad", 0, 0, 0, 0)] if walk.grouped else []  # a group needs a member: a border of no width
+        return [("pad", 0, 0, 0, 0)] if walk.grouped else []  # a group needs a member: a border without width
 
 
 class Identity(_Unchanged):

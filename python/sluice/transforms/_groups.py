@@ -36,7 +36,7 @@ class RandomApply(Transform):
     """
 
     _name = "random_apply"
-    _place = "group"  # its members have places
+    _place = "group"  # its members have positions
     transforms: list[Any]
     p: float
 

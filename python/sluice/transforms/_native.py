@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 C = "int (uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, uint64_t seed, void *user_data)"
 SIZES = (None, 4, 4, 8, 8, None)  # bytes of each argument; None: a pointer
-LONGEST = 63  # bytes of a name, as the library has it
+LONGEST = 63  # most bytes of a name in the library
 WANTED = "a compiled function: of ctypes or cffi, numba's @cfunc, ('libfoo.so', 'symbol'), or an address with keep="
 
 
@@ -166,7 +166,7 @@ def _hold_library(address):
         return
     try:
         ctypes.CDLL(os.fsdecode(place.path), os.RTLD_NOLOAD | os.RTLD_NODELETE)
-    except OSError:  # the program itself, which stays
+    except OSError:  # the program itself, which is never unloaded
         pass
 
 

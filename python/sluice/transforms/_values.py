@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 from .. import _check, _sluice
 
-RESIZED = ("nearest", "bilinear", "bicubic", "lanczos")  # what a resize can do
-WARPED = RESIZED[:3]  # and what rotations, affine maps and perspectives can
+RESIZED = ("nearest", "bilinear", "bicubic", "lanczos")  # interpolations of a resize
+WARPED = RESIZED[:3]  # of rotations, affine maps and perspectives
 PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 LIMITS = {(step, name): (least, most) for step, *_, named in _sluice.steps() for name, _, least, most, _ in named}
-LISTS = {step: named[-1][-1] for step, *_, named in _sluice.steps() if named and named[-1][-1]}  # how many numbers one has at most
+LISTS = {step: named[-1][-1] for step, *_, named in _sluice.steps() if named and named[-1][-1]}  # maximum length of a list of numbers
 PADDINGS = ("constant", "edge", "reflect", "symmetric")
 
 
@@ -93,7 +93,7 @@ def interpolation(given, known=RESIZED, default="bilinear"):
     """Returns the library's word for a name, torchvision's InterpolationMode, or Pillow's number."""
     value = default if given is None else getattr(given, "value", given)
     name = PILLOW.get(value) if isinstance(value, int) else value.lower() if isinstance(value, str) else None
-    name = "nearest" if name == "nearest-exact" else name  # as Pillow's nearest is
+    name = "nearest" if name == "nearest-exact" else name  # Pillow's nearest is the exact one
     if name in known:
         return name
     if name == "random":
@@ -105,7 +105,7 @@ def interpolation(given, known=RESIZED, default="bilinear"):
 
 
 def antialias(value, word):
-    if word != "nearest":  # which has none
+    if word != "nearest":  # nearest has no antialiasing
         only("antialias", value, True, "warn", None, instead=": reductions are always antialiased, as in Pillow")
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from .._types import Dtype, Values
 
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # ImageNet's
 _DINO_JITTER = 0.4, 0.4, 0.2, 0.1
-VIEWS_MAX = 64  # columns that a batch has at most
+VIEWS_MAX = 64  # most columns of a batch
 
 
 def _several(names, transforms, field, dtype, layout):

@@ -48,11 +48,11 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return __all__  # of completion
+    return __all__  # for completion
 
 
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
-MEAN_COLOUR = (123, 117, 104)  # what torchvision's references fill with, in detection
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # ImageNet's
+MEAN_COLOUR = (123, 117, 104)  # fill value of torchvision's detection references
 
 # Procedure: (size, RandAugment's magnitude, alpha of mixup, label smoothing)
 STRIKES_BACK = {"A1": (224, 7, 0.2, 0.1), "A2": (224, 7, 0.1, 0.0), "A3": (160, 6, 0.1, 0.0)}
@@ -374,7 +374,7 @@ def yolo(size: int = 640, end_epoch: int | None = None, *, translate: float = 0.
         ...     next(iter(loader))["image"].shape
         (4, 32, 32, 3)
     """
-    part = _check.number("translate", translate) / 2  # of the mosaic's canvas, which is twice as large
+    part = _check.number("translate", translate) / 2  # a fraction of the mosaic's canvas, which is twice as large
     scale = _check.number("scale", scale)
     affine = RandomAffine(0, (part, part), (1 - scale, 1 + scale), interpolation="bilinear", fill=114)
     return Compose([Mosaic(size, end_epoch=end_epoch), affine, CenterCrop(size), RandomHsv(), RandomHorizontalFlip(), ToTensor()])
