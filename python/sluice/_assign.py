@@ -53,6 +53,6 @@ def _instead(name, owner, known, is_argument, hints, names):
     if known and callable(getattr(owner, name, None)):
         return "it is a method, which a subclass may override"
     if known:
-        return "it can only be read"
+        return "it is read-only"
     near = _check.near(name, names)
-    return f"it has no such attribute{near}; names that begin with _ are free, and a subclass may have its own"
+    return f"no such attribute{near}; names that begin with _ are free, and a subclass may define its own"

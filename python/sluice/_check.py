@@ -112,7 +112,7 @@ def _ungroup(group, members, named):
         if member not in members:
             raise TypeError(f"{group}={{{member!r}: ...}}: expected {', '.join(members)}{near(member, members)}")
         if members[member] in named:
-            raise TypeError(f"{members[member]}= is given twice: by itself, and in {group}=")
+            raise TypeError(f"{members[member]}= is given twice: as an argument, and in {group}=")
         named[members[member]] = value
 
 

@@ -169,7 +169,7 @@ class Packed(Column):
         if media is not None:
             self._values["media"] = _check.text("media", media)
             if cut != "none":
-                raise ValueError(f"cut={cut!r}: with media= no document is cut, since its patches cannot be: leave cut='none'")
+                raise ValueError(f"cut={cut!r} does not work with media=, whose patches cannot be cut: leave cut='none'")
             for name, value in {"per_token": per_token, "media_length": media_length}.items():
                 self._set(name, value)
         elif per_token != 0 or media_length != 0:

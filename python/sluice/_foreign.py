@@ -99,7 +99,7 @@ def _subset(name, value):
     # Like torch, looks up the indices of a dict or Series by key.
     listed = indices.tolist() if hasattr(indices, "tolist") and not hasattr(indices, "iloc") else [indices[i] for i in range(len(indices))]
     if any(isinstance(index, bool) or type(index).__name__ == "bool_" for index in listed):
-        raise _refused(name, value, "its indices are bools, which torch takes for 0 and 1: give dataset.subset(mask)", ValueError)
+        raise _refused(name, value, "its indices are bools, which torch reads as 0 and 1: give dataset.subset(mask)", ValueError)
     return _part(name, value.dataset).subset(listed)
 
 
@@ -188,7 +188,7 @@ def _coco(name, value):
     _check_functions(name, value, f"sluice.Dataset({found or 'annotation file'!r})")
     if found is None:
         raise _refused(
-            name, value, "it does not keep the path of its annotation file, which is not beside its pictures: "
+            name, value, "it does not store the path of its annotation file, which is not beside its images: "
             "give sluice.Dataset(annFile)", ValueError,
         )  # fmt: skip
     data = Dataset(found)

@@ -31,12 +31,12 @@ INSTEAD = {
 # Names that the library and other loaders use for arguments.
 HINTS = {
     "weight_field": "weights= also takes the name of a field",
-    "weighted_samples": "it is num_samples=",
+    "weighted_samples": "use num_samples=",
     "length_field": "lengths= also takes the name of a field",
-    "group_by_length": "it is lengths=, an array or the name of a field",
-    "num_repeats": "it is repeats=",
+    "group_by_length": "use lengths=, an array or the name of a field",
+    "num_repeats": "use repeats=",
     "replacement": "weights= always draws with replacement",
-    "backend": "it is io=, or io={'backend': ...}",
+    "backend": "use io=, or io={'backend': ...}",
 }
 
 # Arguments that may be given together in a dict: {name in the dict: name of the argument}.

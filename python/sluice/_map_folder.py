@@ -25,7 +25,7 @@ ASKED, ALL = "map.json", "all.lock"
 _OURS = re.compile(r"\d{6,}|map\.json(\..+)?|(all|part-\d+-of-\d+)\.lock|slots\..+|(\d{6,}|map\.rejected\.tsv)\..+\.tmp|\.nfs\w+")  # last: NFS's names of removed files
 _WORDS = {
     "format": "the version of sluice", "source": "the source", "units": "the source", "chunks": "the source", "map": "the function",
-    "map_version": "map_version", "source_text": "the text of the function", "fields": "map_fields",
+    "map_version": "map_version", "source_text": "the source of the function", "fields": "map_fields",
     "bound": "a value that is bound to the function (an argument of functools.partial, a default, a variable of an enclosing function)",
 }  # fmt: skip
 
@@ -66,7 +66,7 @@ def _note_of(path):
 
 
 def _foreign(path, name):
-    return _sluice.StateError(f"{path}: the folder is not one of sluice.pack: it holds {name!r}: remove it, or pack to another path")
+    return _sluice.StateError(f"{path}: the folder was not made by sluice.pack: it contains {name!r}: remove it, or pack to another path")
 
 
 def _check_ours(path):

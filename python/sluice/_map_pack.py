@@ -229,7 +229,7 @@ def _map(request, folder, on_bad, processes, bars):
         done += request.source.length(chunk)
         if counts["rejected"] and on_bad == "fail":
             raise _sluice.CorruptError(
-                f"{counts['rejected'][0]}: rejected by an earlier run: continue with on_bad_sample='skip', or mend it and overwrite=True"
+                f"{counts['rejected'][0]}: rejected by an earlier run: resume with on_bad_sample='skip', or repair it and write overwrite=True"
             )
     if not wanted:
         return

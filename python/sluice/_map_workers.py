@@ -253,7 +253,7 @@ def refuse_in_worker():
     import multiprocessing
 
     if multiprocessing.current_process().daemon:
-        raise _sluice.StateError("sluice.pack with processes=: this is a daemonic process of multiprocessing, which may not start others: processes=1")
+        raise _sluice.StateError("sluice.pack with processes=: this is a daemonic process of multiprocessing, which may not start others: write processes=1")
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise _sluice.StateError(f"sluice.pack with processes= was called while a worker process imported the program: {_GUARD}")
 

@@ -70,8 +70,8 @@ def take(function: str, loader: Any, owner: object) -> None:
 def already(function: str, by: str) -> _sluice.StateError:
     """Returns the error of a loader that another object iterates."""
     return _sluice.StateError(
-        f"{function}: the loader was given to {by} before: use the object that it returned, or open another loader "
-        "(each trainer needs one of its own)"
+        f"{function}: the loader already belongs to {by}: use the object that it returned, or open another loader "
+        "(each trainer needs its own)"
     )
 
 

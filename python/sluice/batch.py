@@ -109,7 +109,7 @@ class Batch(list["Any"]):
             raise KeyError(f"{key!r}: this batch was made from columns and lacks it: the loader's batch has it" + self._said_parts())
         mixed = key.removesuffix(".partner") + ".mixed_with"
         if key.endswith(".partner") and mixed in self:
-            raise KeyError(f"{key!r} is called {mixed!r} now: the row of the batch that was mixed in")
+            raise KeyError(f"{key!r} is now {mixed!r}, the row of the batch that was mixed in")
         known = [*self._names, *(name for name in FACTS if name in self), *self._facts]
         near = difflib.get_close_matches(key, known, 1)
         raise KeyError(f"{key!r}: the batch has {self._said()}" + (f"; did you mean {near[0]!r}?" if near else ""))

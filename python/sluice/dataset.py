@@ -61,7 +61,7 @@ def _absolute(path):
 def field_choices(fields: Mapping[str, str | tuple[str, str]] | None) -> list[str]:
     """Returns the fields in the library's form: "NAME=KEY" or "NAME=KEY:TYPE"."""
     choices = []
-    wanted = "names, each with what it is called there, or with a pair of that and a type"
+    wanted = "names, each with its name in the files, or a pair of that and a type"
     for name, key in _check.mapping("fields", {} if fields is None else fields, f"a dict of {wanted}").items():
         if "=" in name:
             raise ValueError(f"fields: {name!r} is not a valid name")

@@ -90,7 +90,7 @@ def _check_whole(loader):
     if _stands_inside(loader):
         epoch = loader.epoch
         raise ValueError(
-            f"the loader stands inside epoch {epoch}, and feed(loader, epochs) needs whole ones: write loader.set_epoch({epoch + 1}), or "
+            f"the loader is inside epoch {epoch}, and feed(loader, epochs) needs whole epochs: write loader.set_epoch({epoch + 1}), or "
             f"loader.load_state_dict(loader.state_at({epoch}, 0)) for epoch {epoch} from its beginning"
         )
 
@@ -148,7 +148,7 @@ class Feed(keras.utils.PyDataset):
         if index == 0:
             self._begin_pass()
         if index != self._at:
-            raise ValueError(f"{FEED}: Keras asks for batch {index} in place of {self._at}: write shuffle=False in fit")
+            raise ValueError(f"{FEED}: Keras requests batch {index} instead of {self._at}: write shuffle=False in fit")
         if self._is_moved():
             self._taken = index
             del self._kept[index:]

@@ -194,9 +194,9 @@ def pack(
         return _pack_mapped(given, path, options)
     for name, default in (("processes", 1), ("map_version", None), ("map_fields", None)):
         if given[name] != default:
-            raise _sluice.InvalidError(f"{name}={given[name]!r}: only with map=")
+            raise _sluice.InvalidError(f"{name}={given[name]!r} works only with map=")
     if isinstance(source, JsonLines):
-        raise _sluice.InvalidError("source=sluice.JsonLines: only with map=, a function of a dict for each line")
+        raise _sluice.InvalidError("source=sluice.JsonLines works only with map=, a function of a dict for each line")
     dataset = opened("source", source)
     with progress_of(progress, "pack") as show:
         made = _sluice.pack(dataset._handle, path, options, show)
@@ -215,10 +215,10 @@ def _pack_mapped(given, path, options):
         raise _check.wrong("map_version", version, "an int or a text")
     if options["append"] or options["labels"] is not None:
         raise _sluice.InvalidError(
-            "append and labels: not with map=: pack to a folder of its own, and add that one with sluice.pack(folder, path, append=True)"
+            "append and labels do not work with map=: pack to a separate folder, and add it with sluice.pack(folder, path, append=True)"
         )
     if options["overwrite"] and part:
-        raise _sluice.InvalidError("overwrite: not with part=: remove the folder before the parts begin")
+        raise _sluice.InvalidError("overwrite does not work with part=: remove the folder before the parts begin")
     if processes > 1:
         refuse_in_worker()
     request = Request(source_of(given["source"]), path, given["map"], version, given["map_fields"], options)

@@ -199,8 +199,8 @@ class Profile:
             "decode": f"decoding is the limit: workers were busy {self.workers_busy:.0%} of the time; more cores "
             f"(num_workers) would help{pack}{stored}",
             "augment": f"augmenting is the limit: workers were busy {self.workers_busy:.0%} of the time{most}; more "
-            "cores (num_workers), uint8 pictures or a GPU that converts them would help",
-            "copy": "copies to the GPU are the limit: uint8 pictures that the GPU converts are a quarter of float32",
+            "cores (num_workers), uint8 images or a GPU that converts them would help",
+            "copy": "copies to the GPU are the limit: uint8 images that the GPU converts are a quarter of float32",
             "read": f"reading is the limit: workers found nothing to do {self.queue_empty:.0%} of the times that they "
             f"asked; {faster}{files} would help{stored}",
             "none": f"nothing is at its limit: workers were busy {self.workers_busy:.0%} of the time",

@@ -78,7 +78,7 @@ class Named(accelerate.Prepared):
                 "4.56 leave out the last step of the epoch in progress)"
             )
         return ValueError(
-            f"the checkpoint's loader stands behind sample {saved['samples']} of epoch {saved['epoch']}, and Trainer resumes at {where}: "
+            f"the checkpoint's loader is at sample {saved['samples']} of epoch {saved['epoch']}, but Trainer resumes at {where}: "
             f"{advice}, or write ignore_data_skip=True, which begins the epoch again"
         )
 
@@ -235,7 +235,7 @@ BUSY = {
 
 def _is_loader(dataset):
     """Returns True for a loader; for other datasets, Trainer proceeds itself. Raises StateError if the
-    loader was given to another trainer.
+    loader belongs to another trainer.
     """
     if isinstance(dataset, _seats.Over):
         raise _seats.already(Named._made_by, dataset._made_by)

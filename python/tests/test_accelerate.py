@@ -343,7 +343,7 @@ def test_what_is_refused(path):
     loader = open_loader(path)
     first = make(loader, one())
     for again in loader, first:
-        with pytest.raises(sluice.StateError, match="was given to sluice.accelerate.prepare before: use the object"):
+        with pytest.raises(sluice.StateError, match="already belongs to sluice.accelerate.prepare: use the object"):
             make(again, one())
     for error, words, loader, accelerator in (
         (TypeError, "accelerator=7: expected an accelerate.Accelerator", open_loader(path), 7),

@@ -30,10 +30,10 @@ ARGUMENT = r"open another one with {0}=\.\.\., and load_state_dict\(loader\.stat
     [
         ("batch_size", ARGUMENT), ("seed", ARGUMENT), ("transform", ARGUMENT), ("drop_last", ARGUMENT), ("dataset", ARGUMENT),
         ("num_workers", ARGUMENT), ("weights", ARGUMENT), ("sampler", ARGUMENT), ("mixup_enabled", "end_epoch= of MixUp"),
-        ("epoch", r"call set_epoch\(epoch\)"), ("remaining", "it can only be read"), ("state_dict", "it is a method, which a subclass may override"),
+        ("epoch", r"call set_epoch\(epoch\)"), ("remaining", "it is read-only"), ("state_dict", "it is a method, which a subclass may override"),
         ("collate_fn", "batch_hook can be assigned"),
-        ("batchsize", "it has no such attribute; did you mean 'batch_size'.*names that begin with _ are free"),
-        ("anything", "it has no such attribute; names that begin with _ are free"),
+        ("batchsize", "no such attribute; did you mean 'batch_size'.*names that begin with _ are free"),
+        ("anything", "no such attribute; names that begin with _ are free"),
     ],
 )  # fmt: skip
 def test_a_loader(kind, data, name, words):
@@ -63,8 +63,8 @@ def test_a_dataset(data, tmp_path):
     for one in made:
         for name, words in (
             ("transform", "give transform= to the loader"), ("target_transform", "columns= and batch_hook="), ("classes", "renames classes"),
-            ("targets", "sluice.Writer writes other labels"), ("samples", r"data\.subset\(indices\)"), ("paths", "it can only be read"),
-            ("format", "it can only be read"), ("pathes", "did you mean 'paths'"), ("anything", "names that begin with _ are free"),
+            ("targets", "sluice.Writer writes other labels"), ("samples", r"data\.subset\(indices\)"), ("paths", "it is read-only"),
+            ("format", "it is read-only"), ("pathes", "did you mean 'paths'"), ("anything", "names that begin with _ are free"),
         ):  # fmt: skip
             with pytest.raises(AttributeError, match=rf"\.{name} = \.\.\. would have no effect: .*{words}"):
                 setattr(one, name, None)

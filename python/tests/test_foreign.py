@@ -211,7 +211,7 @@ def test_coco(coco):
         assert numpy.array_equal(numpy.asarray(data.decode(number)), numpy.asarray(picture))
     refused(vision.CocoDetection(str(coco / "val2017"), str(path), transform=str), r"it has transform=.*instances_val2017\.json")
     foreign.coco.dataset["annotations"].pop()
-    refused(foreign, r"does not keep the path of its annotation file.*give sluice\.Dataset\(annFile\)")
+    refused(foreign, r"does not store the path of its annotation file.*give sluice\.Dataset\(annFile\)")
 
 
 def test_torch_is_not_imported(run_python, photos):

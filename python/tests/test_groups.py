@@ -53,7 +53,7 @@ def test_the_backend(data):
 @pytest.mark.parametrize(
     "arguments, reason",
     [
-        ({"order": {"weights": WEIGHTS}, "weights": WEIGHTS}, "weights= is given twice: by itself, and in order="),
+        ({"order": {"weights": WEIGHTS}, "weights": WEIGHTS}, "weights= is given twice: as an argument, and in order="),
         ({"order": {"wieghts": WEIGHTS}}, "order=.*'wieghts'.*expected partners, .*did you mean 'weights'"),
         ({"limits": {"io_depth": 4}}, "limits=.*'io_depth'.*expected read_buffer_bytes"),
         ({"order": 3}, "order=3: expected a dict"),

@@ -81,7 +81,7 @@ def test_names_and_shardings(seat, path):
 def test_what_is_refused(seat, path, process):
     loader = open_loader(path)
     first = seat.global_batches(loader, "rows")
-    with pytest.raises(sluice.StateError, match="was given to sluice.jax.global_batches before"):
+    with pytest.raises(sluice.StateError, match="already belongs to sluice.jax.global_batches"):
         seat.global_batches(loader, "rows")
     del first
     process.index, process.count = 1, 2

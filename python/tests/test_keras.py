@@ -134,7 +134,7 @@ def test_tensorflow_reads_two_batches_first(seat, path):
 def test_a_loader_that_goes_on(seat, path):
     loader = open_loader(path)
     loader.load_state_dict(loader.state_at(1, 4))
-    with pytest.raises(ValueError, match=r"stands inside epoch 1, and feed.loader, epochs. needs whole ones: write loader.set_epoch\(2\), or loader.load"):
+    with pytest.raises(ValueError, match=r"is inside epoch 1, and feed.loader, epochs. needs whole epochs: write loader.set_epoch\(2\), or loader.load"):
         seat.feed(loader, 1)
     adapter = Adapter(seat.feed(loader), 9)
     adapter.build()
@@ -208,14 +208,14 @@ def test_two_steps_in_each_fit(seat, path):
 
 def test_another_order(seat, path):
     feed = seat.feed(open_loader(path), 1)
-    with pytest.raises(ValueError, match="Keras asks for batch 3 in place of 0: write shuffle=False in fit"):
+    with pytest.raises(ValueError, match="Keras requests batch 3 instead of 0: write shuffle=False in fit"):
         feed[3]
 
 
 def test_a_given_number_of_epochs(seat, path):
     loader = open_loader(path)
     feed = seat.feed(loader, 2)
-    with pytest.raises(sluice.StateError, match="was given to sluice.keras.feed before"):
+    with pytest.raises(sluice.StateError, match="already belongs to sluice.keras.feed"):
         seat.feed(loader)
     assert sum(len(numbers(batch)) for batch in feed) == 2 * SAMPLES
     assert sum(1 for _ in seat.feed(loader, 1)) == 9 and loader.epoch == 3  # the loader is free again

@@ -114,7 +114,7 @@ def test_fabric(seat, path):
     placed = seat.setup(fabric, loader)
     assert next(iter(placed))[0].device.type == "meta" and len(placed) == 4 and placed.dataset is loader.dataset
     assert placed.state_dict() == loader.state_dict()
-    with pytest.raises(sluice.StateError, match="was given to sluice.lightning.setup before"):
+    with pytest.raises(sluice.StateError, match="already belongs to sluice.lightning.setup"):
         seat.setup(fabric, loader)
     assert next(iter(seat.setup(fabric, open_loader(path), move_to_device=False)))[0].device.type == "cpu"
     with pytest.raises(TypeError, match="open sluice.torch.DataLoader, or write move_to_device=False"):

@@ -38,7 +38,7 @@ def test_another_call_is_refused(docs, tmp_path):
     assert "map_fields differs" in failing(first, map_fields={"n": "int"})
     changed = types.FunctionType(map_functions.some.__code__, {}, "first")
     changed.__qualname__ = first.__qualname__
-    assert "the text of the function differs" in failing(changed)
+    assert "the source of the function differs" in failing(changed)
     assert "map_version differs" in failing(first, map_version=2)
     assert pack(docs, tmp_path / "packed", map_functions.tokens, map_version=3, overwrite=True).samples == 300
     assert "seed= differs" in failing(map_functions.tokens, map_version=3, seed=5)
@@ -87,7 +87,7 @@ def test_bound_values_count(docs, tmp_path, name):
     if name in ("partial", "enclosed", "exec"):
         pack(docs / "0.jsonl", tmp_path / "packed", first)
         assert pack(docs / "0.jsonl", tmp_path / "packed", bound(1)[name]).was_complete
-        with pytest.raises(sluice.StateError, match="text of the function differs" if name == "exec" else "bound to the function .* differs"):
+        with pytest.raises(sluice.StateError, match="source of the function differs" if name == "exec" else "bound to the function .* differs"):
             pack(docs / "0.jsonl", tmp_path / "packed", second)
 
 
@@ -325,7 +325,7 @@ def test_folders_of_others_stay(docs, tmp_path, name, text):
     other.mkdir()
     (other / name).write_text(text)
     for overwrite in (False, True):
-        with pytest.raises(sluice.StateError, match="not one of sluice.pack"):
+        with pytest.raises(sluice.StateError, match="was not made by sluice.pack"):
             pack(docs, tmp_path / "packed", doubled, overwrite=overwrite)
     other.rename(tmp_path / "away")
     pack(docs, tmp_path / "packed", doubled)

@@ -126,7 +126,7 @@ def test_torch_tensors_and_copies(data):
     assert (other["image.weight"] == batch["image.weight"]).all() and other.keys() == ["image", "label"]
     assert "image.mixed_with" in batch.to("cpu") and "image.mixed_with" in batch
     for made in (batch, batch.to("cpu")):
-        with pytest.raises(KeyError, match="'image.partner' is called 'image.mixed_with' now"):
+        with pytest.raises(KeyError, match="'image.partner' is now 'image.mixed_with'"):
             made["image.partner"]
 
 

@@ -122,5 +122,5 @@ def test_refused(photos):
         with pytest.raises(ValueError, match="repeats="):
             open_loader(photos, repeats=repeats)
     assert indices(open_loader(photos, repeats=1)) == indices(open_loader(photos))
-    with pytest.raises(TypeError, match="num_repeats.*it is repeats="):
+    with pytest.raises(TypeError, match="num_repeats.*use repeats="):
         open_loader(photos, num_repeats=3)

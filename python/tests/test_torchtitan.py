@@ -85,7 +85,7 @@ def test_arguments(tokens):
     made = sluice.torchtitan.dataloader(loader, {"tokens": "input", "next": "target"}, "input", infinite=False)
     assert [list(inputs) for inputs, _ in made] == [["tokens", "next"]] * 10
     made.load_state_dict({})
-    with pytest.raises(sluice.StateError, match="was given to sluice.torchtitan.dataloader before"):
+    with pytest.raises(sluice.StateError, match="already belongs to sluice.torchtitan.dataloader"):
         sluice.torchtitan.dataloader(loader)
     with pytest.raises(ValueError, match="rank 0 of 1, but this process is rank 1 of 2: open the loader with rank=dp_rank"):
         sluice.torchtitan.dataloader(open_loader(tokens), dp_rank=1, dp_world_size=2)

@@ -55,7 +55,7 @@ def test_a_loader_has_one_trainer(seats, loader, first, second):
     made = SEATS[first](seats, loader)
     batches = iter(made)
     seen = numbers(next(batches))
-    words = f"{MAKERS[second]}: the loader was given to {MAKERS[first]} before: use the object that it returned, or open another loader"
+    words = f"{MAKERS[second]}: the loader already belongs to {MAKERS[first]}: use the object that it returned, or open another loader"
     with pytest.raises(sluice.StateError, match=words):
         SEATS[second](seats, loader)
     for _ in range(-(-SAMPLES // ROWS) - 1):
@@ -67,7 +67,7 @@ def test_a_loader_has_one_trainer(seats, loader, first, second):
 @pytest.mark.parametrize("second", REFUSED)
 def test_what_a_seat_returned_is_not_a_loader(seats, loader, first, second):
     made = SEATS[first](seats, loader)
-    with pytest.raises(sluice.StateError, match=f"{MAKERS[second]}: the loader was given to {MAKERS[first]} before"):
+    with pytest.raises(sluice.StateError, match=f"{MAKERS[second]}: the loader already belongs to {MAKERS[first]}"):
         SEATS[second](seats, made)
     if first not in ("accelerate", "transformers"):
         with pytest.raises(TypeError, match="skip_first_batches: loader=.*: expected what sluice.accelerate.prepare returned, or a loader"):

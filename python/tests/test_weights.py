@@ -150,7 +150,7 @@ def test_a_substitute_of_the_class_has_weight(tmp_path):
         ({"weights": dict(enumerate(WEIGHTS))}, "weights=.*expected a number for each sample"),
         ({"weights": set(range(COUNT))}, "weights=.*expected a number for each sample"),
         ({"weight_field": "weight"}, "unexpected keyword argument 'weight_field'; weights= also takes the name of a field"),
-        ({"weighted_samples": 8}, "unexpected keyword argument 'weighted_samples'; it is num_samples="),
+        ({"weighted_samples": 8}, "unexpected keyword argument 'weighted_samples'; use num_samples="),
         ({"order": "weights"}, "order='weights': expected a dict"),
         ({"weights": "absent"}, 'weights.*no field "absent"'),
         ({"weights": "text"}, 'weights.*field "text" is not an int or a float'),

@@ -18,7 +18,7 @@ def _factors(name, value):
     hue = name == "hue"
     center = 0.0 if hue else 1.0
     least, most = _values.LIMITS["color_jitter_ranges", f"{name}_min"]
-    wanted = f"one number, 0 to {most - center:g}, or two, the least and the most {'turn' if hue else 'factor'}, {least:g} to {most:g}"
+    wanted = f"one number, 0 to {most - center:g}, or two, the lowest and the highest {'rotation' if hue else 'factor'}, {least:g} to {most:g}"
     if value is None:
         return center, center
     if _values.is_numbers(value):
@@ -155,7 +155,7 @@ class RandomHsv(Transform):
         self.hue, self.saturation, self.value = (_check.number(name, part) for name, part in given.items())
         for name, part in given.items():
             if not 0 <= part <= 1:
-                raise ValueError(f"{name}={part!r}: expected 0 to 1, the largest part by which it changes")
+                raise ValueError(f"{name}={part!r}: expected 0 to 1, the largest relative change")
 
     def _step(self):
         return (self._name, self.hue, self.saturation, self.value)

@@ -298,12 +298,12 @@ class RandomIoUCrop(Transform):
     ) -> None:  # fmt: skip
         self.min_scale, self.max_scale = _check.number("min_scale", min_scale), _check.number("max_scale", max_scale)
         if not 0 < self.min_scale <= self.max_scale <= 1:
-            raise ValueError(f"min_scale={min_scale!r}, max_scale={max_scale!r}: expected parts of the sides, above 0 and up to 1, the least first")
+            raise ValueError(f"min_scale={min_scale!r}, max_scale={max_scale!r}: expected fractions of the sides, above 0 and up to 1, the smallest first")
         self.min_aspect_ratio = _check.number("min_aspect_ratio", min_aspect_ratio)
         self.max_aspect_ratio = _check.number("max_aspect_ratio", max_aspect_ratio)
         if not 0 < self.min_aspect_ratio <= self.max_aspect_ratio < float("inf"):
             raise ValueError(
-                f"min_aspect_ratio={min_aspect_ratio!r}, max_aspect_ratio={max_aspect_ratio!r}: expected ratios above 0, the least first"
+                f"min_aspect_ratio={min_aspect_ratio!r}, max_aspect_ratio={max_aspect_ratio!r}: expected ratios above 0, the lowest first"
             )
         options = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0) if sampler_options is None else sampler_options
         wanted = f"1 to {OPTIONS} overlaps, 0 or more"

@@ -110,10 +110,10 @@ class JPEG(Transform):
     def __init__(self, quality: int | Sequence[int]) -> None:
         ends = _check.items("quality", quality, "an int, or two") if _values.is_numbers(quality) else [quality] * 2
         if len(ends) != 2:
-            raise ValueError(f"quality={quality!r}: expected an int, or two: the least and the most")
+            raise ValueError(f"quality={quality!r}: expected an int, or two: the lowest and the highest")
         least, most = (_values.whole(self._name, "quality", end, "quality_min") for end in ends)
         if least > most:
-            raise ValueError(f"quality={quality!r}: expected the least value first")
+            raise ValueError(f"quality={quality!r}: expected the lowest value first")
         self.quality = least, most
 
     def _step(self):
@@ -208,7 +208,7 @@ class RandomErasing(Transform):
             wanted = "fractions of the image's area, above 0 and up to 1, the lowest first"
             raise ValueError(f"min_area={min_area!r}, max_area={max_area!r}: expected {wanted}")
         if not aspect[0] <= aspect[1]:
-            raise ValueError(f"min_aspect={min_aspect!r}, max_aspect={aspect[1]!r}: expected the least ratio first")
+            raise ValueError(f"min_aspect={min_aspect!r}, max_aspect={aspect[1]!r}: expected the lowest ratio first")
         made = cls(_values.probability(probability, "probability"), area, aspect, "random" if mode == "pixel" else 0.0)
         least = _values.whole(cls._name, "min_count", min_count, "count_min")
         most = least if max_count is None else _values.whole(cls._name, "max_count", max_count, "count_max")

@@ -386,7 +386,7 @@ class RandomAffine(Transform):
     ) -> None:  # fmt: skip
         _values.only("center", center, None, instead=", the centre of the image")
         self.degrees = _values.around("degrees", degrees)
-        wanted = "two numbers, parts of the width and of the height"
+        wanted = "two numbers, fractions of the width and height"
         self.translate = (0.0, 0.0) if translate is None else _values.numbers("translate", translate, wanted, 2)
         if not all(0 <= part <= 1 for part in self.translate):
             raise ValueError(f"translate={translate!r}: expected {wanted}, 0 to 1; divide pixels by the size")

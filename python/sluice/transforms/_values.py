@@ -52,25 +52,25 @@ def numbers(name, values, wanted, *counts):
     return made
 
 
-def ends(name, values, wanted="two numbers, the least and the most"):
+def ends(name, values, wanted="two numbers, the lowest and the highest"):
     """Returns (lowest, highest)."""
     least, most = numbers(name, values, wanted, 2)
     if not least <= most:
-        raise ValueError(f"{name}={values!r}: expected the least value first")
+        raise ValueError(f"{name}={values!r}: expected the lowest value first")
     return least, most
 
 
 def ends_or_one(name, value):
     """Returns (lowest, highest), from two numbers or from one."""
     if is_numbers(value):
-        return ends(name, value, "a number, or two: the least and the most")
+        return ends(name, value, "a number, or two: the lowest and the highest")
     return (_check.number(name, value),) * 2
 
 
 def around(name, value, least=0.0):
     """Returns (-value, value), or the two given numbers, as torchvision takes angles."""
     if is_numbers(value):
-        return ends(name, value, "a number x, for -x to x, or two: the least and the most")
+        return ends(name, value, "a number x, for -x to x, or two: the lowest and the highest")
     value = _check.number(name, value)
     if not value >= least:
         raise ValueError(f"{name}={value!r}: one number is for both directions: expected 0 or more, or two numbers")

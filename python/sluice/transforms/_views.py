@@ -76,7 +76,7 @@ def simclr(
     """
     side = _check.integer("size", size, 1, LIMIT)
     if not 0 <= _check.number("strength", strength) <= 2.5:
-        raise ValueError(f"strength={strength!r}: expected 0 to 2.5, with which the hue is any")
+        raise ValueError(f"strength={strength!r}: expected 0 to 2.5, at which the hue is arbitrary")
     jitter = 0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength
     blur = RandomApply([GaussianBlur(side // 10 // 2 * 2 + 1)], p=0.5)
     steps = [*_jittered(side, (0.08, 1.0), jitter), blur, ToTensor(), Normalize(mean, std)]
@@ -286,9 +286,9 @@ def dinov3(
     grid = _check.integer("patch_size", patch_size, 1, LIMIT)
     blurs, end = _three(blurs), [ToTensor(), Normalize(mean, std)]
     if subset and views % 2:
-        raise ValueError(f"local_views={local_views}: half of them are cut out of each large view, so it has to be even")
+        raise ValueError(f"local_views={local_views}: half of them are cut out of each large view, so it must be even")
     if subset and min(_values.pair(size)) < max(_values.pair(local_size)):
-        raise ValueError(f"local_size={local_size!r}: a view of size {size!r} is too small to be cut out of")
+        raise ValueError(f"local_size={local_size!r}: views of size {size!r} are too small to cut it out of")
     other = teacher_no_color_jitter or gram is not None or subset
 
     def large(number, side=size):

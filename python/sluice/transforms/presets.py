@@ -184,7 +184,7 @@ def deit3_eval(size: int = 224, crop_ratio: float = 1.0, *, mean: Values = MEAN,
         (32, 32, 3)
     """
     if not _check.number("crop_ratio", crop_ratio) > 0:
-        raise ValueError(f"crop_ratio={crop_ratio!r}: expected a part of the side, above 0")
+        raise ValueError(f"crop_ratio={crop_ratio!r}: expected a fraction of the side, above 0")
     return _evaluation(size, _shorter(size, crop_ratio), mean, std)
 
 
