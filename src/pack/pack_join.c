@@ -104,7 +104,7 @@ static sluice_status pack_join_refuse_part(const part_file *file, const char *wh
                                            sluice_error *error)
 {
     return sl_error_file(error, SLUICE_STATE, STAGE, 0, file->path, -1,
-                         "part %" PRIu32 " %s: remove this file and pack the part again",
+                         "part %" PRIu32 " %s: delete this file, then pack the part again",
                          file->part, what);
 }
 
@@ -135,7 +135,7 @@ static sluice_status pack_join_check_shard(const joining *j, const part_file *fi
     if (status < 0 || !sl_shard_row_matches(row, &header)) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                              "not the shard that part %" PRIu32
-                             " made: remove %s and pack the part again",
+                             " made: delete %s, then pack the part again",
                              file->part, file->path);
     }
     return SLUICE_OK;
@@ -161,7 +161,7 @@ static sluice_status pack_join_take_rows(joining *j, const part_file *file, cons
     sluice_status status = j->opened ? SLUICE_OK : pack_join_open_series(j, part, error);
     if (status == SLUICE_OK && (shards->meta_checksum != j->series.plan.meta_checksum ||
                                 shards->meta_bytes != j->series.plan.meta_bytes)) {
-        return pack_join_refuse_part(file, "its fields or classes differ from the others", error);
+        return pack_join_refuse_part(file, "has other fields or classes than the others", error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < shards->count; i++) {
         status = pack_join_check_row(j, file, &shards->shards[i].row, error);
@@ -189,7 +189,8 @@ static sluice_status pack_join_take_part(joining *j, uint32_t part, sluice_error
     }
     if (header.source_samples !=
         sl_ranges_first(&j->ranges, file.end) - sl_ranges_first(&j->ranges, file.first)) {
-        return pack_join_refuse_part(&file, "its range differs from that of this pack", error);
+        return pack_join_refuse_part(&file, "covers another range of samples than in this pack",
+                                     error);
     }
     if (header.shards == 0) {
         return SLUICE_OK;
