@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 else:
     Entry = namedtuple("Entry", ["address", "object_bytes", "kept_bytes", "chunks", "used_s"])
-    Entry.__doc__ = """An object of which the cache keeps chunks.
+    Entry.__doc__ = """A remote object with chunks in the cache.
 
     Attributes:
         address: address of the object.

@@ -13,7 +13,7 @@ typedef struct cache_object {
     sluice_cache_entry entry;
 } cache_object;
 
-/* A call of the library. Its callbacks come on the job's thread, without the GIL. */
+/* A call of the library. Its callbacks run on the job's thread, without the GIL. */
 typedef struct cache_job {
     waiting_job job;
     dataset_handle *dataset;      /* fill */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* datasets: functions that make datasets of others. */
+/* datasets: functions that make datasets from others. */
 #ifndef SLUICE_PY_DATASETS_H
 #define SLUICE_PY_DATASETS_H
 

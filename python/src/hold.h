@@ -57,24 +57,24 @@ void hold_count_drop(hold_count *count);
 /* Takes over the caller's hold on `batch`; NULL: no memory, and the batch is released. */
 hold *hold_new(sluice_batch *batch, hold_count *count);
 hold *hold_share(hold *h);
-/* For who has the column of that number; NULL: no memory. */
+/* Returns a hold for a holder of that column; NULL: no memory. */
 hold *hold_column(hold *h, uint32_t column);
-/* Memory of its own, a copy of `bytes` at `from`: `*data`, a multiple of 64. NULL: there is none.
- */
+/* Returns a hold on separate memory, a copy of `bytes` at `from`. `*data`: its address, a multiple
+ * of 64. NULL: no memory. */
 hold *hold_copy(const void *from, size_t bytes, void **data);
-/* Which columns of how many batches somebody has, as text, cut to `bytes`: "'image' of 3". */
+/* Writes which columns of how many batches are held, cut to `bytes`: "'image' of 3". */
 void hold_count_describe(const hold_count *count, char *text, size_t bytes);
 /* Takes the names of the columns of all batches from the first; false: no memory. */
 bool hold_count_columns(hold_count *count, const sluice_batch *batch);
-/* The loader that the batch is of; NULL: it is closed, or `h` is a copy. Under the GIL, and of use
- * as long. */
+/* Returns the batch's loader; NULL: it is closed, or `h` is a copy. Under the GIL, while the result
+ * is valid. */
 sluice_loader *hold_loader(const hold *h);
-/* One more of the library's holds, for who uses the batch on `stream`. NULL: it cannot be had. */
+/* Takes another of the library's holds, for work on `stream` that uses the batch. NULL: failed. */
 hold *hold_for_stream(hold *h, struct CUstream_st *stream);
-/* NULL is fine. Where its stream is being captured into a graph, or is a default one and the thread
- * has a context of its own, the slot cannot be given back behind the stream's work: that waits
- * until hold_retry finds the stream open again, in a thread that has it. */
+/* NULL is a no-op. If the stream is being captured into a graph, or is a default stream and the
+ * thread has another context, the slot cannot be released after the stream's work yet: hold_retry
+ * does so once the stream is available, in a thread that has it. */
 void hold_drop(hold *h);
-void hold_retry(hold_count *count); /* NULL is fine */
+void hold_retry(hold_count *count); /* NULL is a no-op */
 
 #endif

@@ -166,7 +166,7 @@ static PyObject *start(loader_object *self, PyObject *number)
     return status < 0 ? loader_raise(self, status) : Py_NewRef(Py_None);
 }
 
-/* Takes a batch that is ready, or that comes within a slice of time. AGAIN: none came. */
+/* Takes a batch that is ready, now or within a slice of time. AGAIN: none is. */
 static sluice_status take_one(loader_object *self, int64_t timeout_ns, sluice_batch **batch)
 {
     sluice_status status = sluice_loader_next(self->handle, batch, 0);

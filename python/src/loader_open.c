@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Options that are a double for each sample. */
+/* Options with a double for each sample. */
 static const struct number_option {
     const char *name;
     size_t array, count; /* offsets in sluice_loader_options */

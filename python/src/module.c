@@ -152,7 +152,7 @@ static PyMethodDef methods[] = {
      "options($module, of, /)\n--\n\nReturns a struct's table of options: (name, keyword, type, "
      "unit, least, most, words, help)."},
     {"device_text", device_text, METH_O,
-     "device_text($module, device, /)\n--\n\nReturns (True if batches can be there, its "
+     "device_text($module, device, /)\n--\n\nReturns (True if batches can be on it, its "
      "description or the reason)."},
     {"find_ranks", find_ranks, METH_NOARGS,
      "find_ranks($module, /)\n--\n\nReturns (rank, world_size, local_rank or -1, local_size or 0, "

@@ -37,7 +37,7 @@ int names_take(names *n, PyObject *list)
     return 0;
 }
 
-/* Copies of all, one list behind the other. -1 with an exception. */
+/* Copies all lists, one after the other. -1 with an exception. */
 static int copy_texts(labels *l, const names *lists, size_t count)
 {
     size_t capacity = 1;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one step has. The library owns it, then the list. */
+/* A step's objects. The library owns this struct, then the list. */
 typedef struct native_step {
     sluice_native_function function;
     void *user_data;

@@ -2,7 +2,7 @@
 /*
  * native: steps that call the user's compiled code, and the objects that this code needs.
  *
- * The library reports on any thread, without the GIL, that a step is gone (hold.h has the same
+ * The library reports on any thread, without the GIL, that a step was freed (hold.h has the same
  * rule). Nothing here calls Python then: the step's objects go to a list, and native_sweep drops
  * them.
  * Owner: the list. Threads: any; native_add and native_sweep have the GIL.
@@ -17,7 +17,7 @@
 int native_add(sluice_augment *recipe, PyObject *tuple);
 enum { NATIVE_RAISED = -100 };
 
-/* Drops the objects of steps that are gone. */
+/* Drops the objects of freed steps. */
 void native_sweep(void);
 
 #endif

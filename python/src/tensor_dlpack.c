@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Data of an exported tensor besides its memory. */
+/* Data of an exported tensor, except its memory. */
 typedef struct exported {
     union {
         dlpack_managed old;
@@ -33,7 +33,7 @@ static void delete_versioned(dlpack_versioned *self)
     drop_exported(self->context);
 }
 
-/* A capsule that nobody consumed still has its name. */
+/* A capsule that was not consumed still has its name. */
 static void drop_capsule(PyObject *capsule)
 {
     if (PyCapsule_IsValid(capsule, "dltensor")) {

@@ -122,7 +122,7 @@ static bool abandon(ticket *t)
     return false;
 }
 
-/* In a forked child: leaks the ticket, too, whose lock the thread may have had. */
+/* In a forked child: leaks the ticket, too, since the thread may have held its lock. */
 static bool leave_to_parent(const extension *e)
 {
     if (!PyErr_Occurred()) {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A call over all samples. Its callbacks come on threads of the library, without the GIL. */
+/* A call over all samples. Its callbacks run on threads of the library, without the GIL. */
 typedef struct walk {
     waiting_job job;
     dataset_handle *dataset;

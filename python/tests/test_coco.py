@@ -202,11 +202,11 @@ def change(tree, kind, number=0, **members):
 
 BAD = {
     "no images": (lambda t: t.pop("images"), INVALID, 'no "images" list'),
-    "images are none": (lambda t: t.update(images={}), CORRUPT, "one of its lists is not a list"),
-    "an image is none": (lambda t: t["images"].append(3), CORRUPT, 'element 9 of "images"'),
+    "images are not a list": (lambda t: t.update(images={}), CORRUPT, "one of its lists is not a list"),
+    "an image is not an object": (lambda t: t["images"].append(3), CORRUPT, 'element 9 of "images"'),
     "no name": (lambda t: change(t, "images", 2, file_name=None), CORRUPT, r'element 2 of "images" \(id 86\): an image must'),
     "id": (lambda t: change(t, "images", id="x"), CORRUPT, r'element 0 of "images" \(id "x"\): its id is "x": expected an integer'),
-    "id of an image that is none": (lambda t: change(t, "images", id=[1]), CORRUPT, r"its id is \[1\]: expected an integer or a"),
+    "id of an image is not a number": (lambda t: change(t, "images", id=[1]), CORRUPT, r"its id is \[1\]: expected an integer or a"),
     "twice": (lambda t: change(t, "images", id=93), CORRUPT, 'two images have the id 93: elements 0 and 1 of "images"'),
     "twice as floats": (lambda t: change(t, "images", id=93.0), CORRUPT, "two images have the id 93"),
     "URL without a path": (lambda t: (t["images"][1].pop("file_name"), change(t, "images", 1, coco_url="http://a")), CORRUPT,
@@ -215,7 +215,7 @@ BAD = {
     "NUL": (lambda t: change(t, "images", file_name="a\0b"), CORRUPT, "u0000"),
     "box of 3": (lambda t: change(t, "annotations", bbox=[1, 2, 3]), CORRUPT, r'element 0 of "annotations" \(id \d+\): its bbox is \[1,2,3\]: expected a list of 4 numbers'),
     "box of texts": (lambda t: change(t, "annotations", bbox=["1", 2, 3, 4]), CORRUPT, "list of 4 numbers"),
-    "box is none": (lambda t: change(t, "annotations", bbox={}), CORRUPT, "list of 4 numbers"),
+    "box is not a list": (lambda t: change(t, "annotations", bbox={}), CORRUPT, "list of 4 numbers"),
     "one lacks a box": (lambda t: change(t, "annotations", bbox=None), CORRUPT,
                        r'element 0 of "annotations" \(id \d+\) has no bbox: 1 of 12 have none'),
     "one lacks a category": (lambda t: change(t, "annotations", 5, category_id=None), CORRUPT,

@@ -113,7 +113,7 @@ def test_jax_itself(path):
     assert total == sum(sum(batch["number"].tolist()) for batch in open_loader(path, batch_size=4 * len(jax.devices()), drop_last=True))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="without JAX: its gradients are no part of the protocol")
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="without JAX: its gradients are not part of the protocol")
 def test_the_example(tmp_path, monkeypatch, capsys):
     training.colours(tmp_path, "train", 40)
     program = pathlib.Path(__file__).parents[2] / "examples" / "jax_train.py"

@@ -282,7 +282,7 @@ def test_keras_itself(path):
     assert len(history.history["loss"]) == 2
 
 
-@pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="without Keras: its layers are no part of the protocol")
+@pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="without Keras: its layers are not part of the protocol")
 def test_the_example(tmp_path, monkeypatch, capsys):
     training.colours(tmp_path, "train", 16)
     training.colours(tmp_path, "val", 6)

@@ -327,7 +327,7 @@ def test_several_lists(tmp_path):
 HARMLESS = {
     "README.md": "Look at images/0.jpg, 1.jpg, 2.jpg, 3.jpg and 4.jpg, 5.jpg first.\n",
     "LICENSE": "0.jpg 1.jpg 2.jpg 3.jpg 4.jpg 5.jpg are of others\n",
-    "notes.txt": "taken in May, but for 0.jpg\n",
+    "notes.txt": "taken in May, except 0.jpg\n",
     "classes.txt": "".join(f"{i} class-{i}\n" for i in NUMBERS),
     "class_names.csv": "id,name\n0,cat\n1,dog\n",
     "wnids.txt": "n01\nn02\n",
