@@ -443,7 +443,7 @@ def test_the_function_changes_the_working_folder(docs, tmp_path, monkeypatch):
 
 def test_arguments(docs, photos, tmp_path):
     for options, message in (
-        ({"append": True}, "append and labels"), ({"labels": "union"}, "append and labels"), ({"overwrite": True, "part": (0, 2)}, "not with part"),
+        ({"append": True}, "append and labels"), ({"labels": "union"}, "append and labels"), ({"overwrite": True, "part": (0, 2)}, "does not work with part"),
         ({"processes": 0}, "processes=0"), ({"processes": 2.5}, "processes=2.5"), ({"map_version": 1.5}, "map_version=1.5"), ({"zstd": 50}, "zstd"),
     ):  # fmt: skip
         with pytest.raises((sluice.Error, ValueError, TypeError), match=message):

@@ -153,7 +153,7 @@ def test_dtypes_that_pictures_cannot_have(data, dtype):
         (lambda: T.GaussianBlur(257), ValueError, "kernel_size=257: expected odd numbers, 1 to 255"),
         (lambda: T.RandomErasing.timm(min_area=0.5), ValueError, "min_area=0.5, max_area=0.33.*: expected fractions of the image's area"),
         (lambda: T.RandomErasing.timm(max_area=1.5), ValueError, "min_area=0.02, max_area=1.5: expected fractions of the image's area"),
-        (lambda: T.RandomErasing.timm(max_aspect=0.1), ValueError, "min_aspect=0.3, max_aspect=0.1: expected the least"),
+        (lambda: T.RandomErasing.timm(max_aspect=0.1), ValueError, "min_aspect=0.3, max_aspect=0.1: expected the lowest"),
         (lambda: steps("random_flip"), TypeError, r"'random_flip' is of type str: expected .*RandomHorizontalFlip\(...\) does 'random_flip'"),
         (lambda: steps("CenterCrops"), TypeError, "'CenterCrops' is of type str: expected .*did you mean 'CenterCrop'"),
         (lambda: steps(T.RandomCrop(3), None), TypeError, "transform: None is of type NoneType: expected .*list of them$"),
