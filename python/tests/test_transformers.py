@@ -80,11 +80,11 @@ def test_what_a_checkpoint_refuses(seat, path, tmp_path, monkeypatch, skips_firs
     with pytest.raises(ValueError, match="different seed"):
         other.train(True)
     other = trainer(seat, tmp_path, open_loader(path, shuffle=True, batch_size=2), per_device_train_batch_size=2)
-    with pytest.raises(ValueError, match="behind sample 8 of epoch 1, and Trainer resumes at (epoch 0|batch 11 of an epoch): use the batch size"):
+    with pytest.raises(ValueError, match="at sample 8 of epoch 1, but Trainer resumes at (epoch 0|batch 11 of an epoch): use the batch size"):
         other.train(True)
     (tmp_path / "checkpoint-11" / "trainer_state.json").write_text('{"global_step": 2}')
     other = trainer(seat, tmp_path, open_loader(path, shuffle=True))
-    with pytest.raises(ValueError, match="behind sample 8 of epoch 1, and Trainer resumes at epoch 0"):
+    with pytest.raises(ValueError, match="at sample 8 of epoch 1, but Trainer resumes at epoch 0"):
         other.train(True)
     (tmp_path / "checkpoint-11" / "trainer_state.json").write_text('{"global_step": 11}')
     again = trainer(seat, tmp_path, open_loader(path, shuffle=True), ignore_data_skip=True, save_steps=100)
