@@ -175,9 +175,17 @@ static void make_warps(pillow *oracle)
     sl_scratch_close(&scratch);
 }
 
-/* For one interpolation: numbers of bytes, of differing bytes, and of fill bytes. */
+/* Debian's Pillow of arm64 is compiled with fused multiply-adds, which round once where x86-64's
+ * rounds twice: some interpolated values differ by 1. Ours are equal on all processors. */
+#ifdef __aarch64__
+enum { SHARE_MOST = 10000, DIFFERENCE_MOST = 1 };
+#else
+enum { SHARE_MOST = INT32_MAX, DIFFERENCE_MOST = 0 };
+#endif
+
+/* For one interpolation: bytes, differing bytes, warps that differ too much, and fill bytes. */
 typedef struct tally {
-    size_t all, differ, filled;
+    size_t all, differ, too_large, filled;
 } tally;
 
 static void compare(const pillow *oracle, uint32_t i, tally *sum)
@@ -191,9 +199,10 @@ static void compare(const pillow *oracle, uint32_t i, tally *sum)
         sum->filled += theirs[k] == warps[i].fill[k % 3];
     }
     if (wrong > 0) {
+        const int largest = largest_difference(ours[i], theirs, bytes);
         print_message("warp %u (kind %u, %s): %zu of %zu differ, largest %d\n", i, i / 3 % KINDS,
-                      filter_names[i % 3], wrong, bytes,
-                      largest_difference(ours[i], theirs, bytes));
+                      filter_names[i % 3], wrong, bytes, largest);
+        sum->too_large += largest > DIFFERENCE_MOST;
     }
     sum->differ += wrong;
     sum->all += bytes;
@@ -213,7 +222,8 @@ TEST(warps_are_pillows)
     for (int i = 0; i < 3; i++) {
         print_message("%s: %zu of %zu differ, %zu filled\n", filter_names[i], sums[i].differ,
                       sums[i].all, sums[i].filled);
-        assert_int_equal(sums[i].differ, 0);
+        assert_int_equal(sums[i].too_large, 0);
+        assert_true(sums[i].differ <= sums[i].all / SHARE_MOST);
         assert_true(sums[i].filled < sums[i].all / 4 * 3);
     }
 }
