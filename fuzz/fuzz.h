@@ -29,7 +29,7 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer);
  * uses it. */
 enum { FUZZ_LEVELS = 3 };
 unsigned fuzz_level(void); /* 0 .. FUZZ_LEVELS-1: scalar, AVX2, the best */
-uint32_t fuzz_avoid(void); /* an or of SL_ROAD_*, for sl_decoder_avoid */
+uint32_t fuzz_avoid(void); /* an or of SL_PATH_*, for sl_decoder_avoid */
 
 /* Ends the program with a message if the library breaks a promise. */
 static inline void fuzz_expect(bool holds, const char *promise)

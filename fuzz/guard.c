@@ -27,8 +27,8 @@ unsigned fuzz_level(void)
 
 uint32_t fuzz_avoid(void)
 {
-    static const uint32_t avoided[AVOID_MASK + 1] = {SL_ROAD_KERNELS,
-                                                     SL_ROAD_KERNELS | SL_ROAD_INTERVALS, 0, 0};
+    static const uint32_t avoided[AVOID_MASK + 1] = {SL_PATH_KERNELS,
+                                                     SL_PATH_KERNELS | SL_PATH_INTERVALS, 0, 0};
     return avoided[paths >> AVOID_SHIFT & AVOID_MASK];
 }
 

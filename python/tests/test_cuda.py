@@ -53,9 +53,9 @@ def test_columns_are_there(loader, data, driver):
     host = next(iter(open_loader(data, device="cpu")))
     capsule = image.__dlpack__(stream=1)
     assert pointer_of(capsule) and (pixels(driver, image) == host["image"].numpy()).all()
-    for road in (memoryview, numpy.asarray, lambda t: t.__array_interface__):
+    for view_of in (memoryview, numpy.asarray, lambda t: t.__array_interface__):
         with pytest.raises((BufferError, AttributeError, TypeError)):
-            road(image)
+            view_of(image)
     with pytest.raises(TypeError, match="torch"):
         image.numpy()
 

@@ -45,7 +45,7 @@ def test_attributes(batch):
     assert "uint8" in repr(image) and "(8, 16, 16, 3)" in repr(image)
 
 
-def test_all_roads_show_the_same_memory(batch):
+def test_all_views_show_the_same_memory(batch):
     image = batch["image"]
     arrays = [
         image.numpy(),
@@ -157,10 +157,10 @@ def test_an_empty_tensor_exports(batch):
 
 def test_a_tensor_outlives_all(data, crop):
     kept = []
-    for road in (lambda t: t, lambda t: t.numpy(), memoryview, numpy.from_dlpack, lambda t: t[1:3].numpy()):
+    for view_of in (lambda t: t, lambda t: t.numpy(), memoryview, numpy.from_dlpack, lambda t: t[1:3].numpy()):
         loader = sluice.Loader(data, batch_size=8, transform=crop)
         image = next(iter(loader))["image"]
-        kept.append((road(image), bytes(memoryview(image))))
+        kept.append((view_of(image), bytes(memoryview(image))))
         loader.close()
         del loader, image
     gc.collect()

@@ -31,8 +31,8 @@ typedef struct sl_picture {
 
 /* Optional code paths of JPEG decoding: they only save time. */
 enum {
-    SL_ROAD_KERNELS = 1,  /* our own instead of libjpeg's */
-    SL_ROAD_INTERVALS = 2 /* the restart intervals under a rectangle, as a JPEG of their own */
+    SL_PATH_KERNELS = 1,  /* our own instead of libjpeg's */
+    SL_PATH_INTERVALS = 2 /* the restart intervals under a rectangle, as a JPEG of their own */
 };
 
 /* The codec's input: set up by the decoder, the same for header and decode. */
@@ -40,7 +40,7 @@ typedef struct sl_codec_source {
     sl_bytes bytes;
     sl_scratch *scratch;
     uint64_t max_pixels;
-    uint32_t avoid;           /* an or of SL_ROAD_*: code paths to avoid */
+    uint32_t avoid;           /* an or of SL_PATH_*: code paths to avoid */
     const _Atomic bool *stop; /* set: nobody waits for the image; CANCELED then. NULL: never */
     sl_picture claimed;       /* the size according to the owner of the bytes; 0: not known */
 } sl_codec_source;

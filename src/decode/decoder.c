@@ -33,7 +33,7 @@ struct sl_decoder {
     sl_scratch scratch;
     sl_frame *frame;
     void *states[SL_CODECS_MAX]; /* by row */
-    uint32_t avoid;              /* SL_ROAD_* */
+    uint32_t avoid;              /* SL_PATH_* */
     /* of the image opened last */
     const sl_codec *codec;
     void *state;
@@ -108,9 +108,9 @@ void sl_decoder_bind(sl_decoder *decoder, uint64_t bytes)
     sl_scratch_bind(&decoder->scratch, bytes);
 }
 
-void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads)
+void sl_decoder_avoid(sl_decoder *decoder, uint32_t paths)
 {
-    decoder->avoid = roads;
+    decoder->avoid = paths;
 }
 
 sl_frame *sl_decoder_frame(sl_decoder *decoder)

@@ -125,10 +125,10 @@ sluice_status sl_decoder_values(sl_decoder *decoder, uint64_t first, uint64_t co
                                 const uint8_t **values, sluice_error *error);
 
 /*
- * From the next open_picture on, does without the optional methods in `roads` (an or of SL_ROAD_*;
+ * From the next open_picture on, does without the optional methods in `paths` (an or of SL_PATH_*;
  * 0: allows all). For tests and comparisons: the pixels are the same.
  */
-void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads);
+void sl_decoder_avoid(sl_decoder *decoder, uint32_t paths);
 
 /* Limits the scratch to so many bytes, at most scratch_bytes, until the next call. */
 void sl_decoder_bind(sl_decoder *decoder, uint64_t bytes);

@@ -145,7 +145,7 @@ static sluice_status jpeg_header(void *state, const sl_codec_source *source, sl_
     jpeg_state *jpeg = state;
     jpeg->at_header = false;
     jpeg->framed =
-        (source->avoid & SL_ROAD_KERNELS) == 0 && sl_jpeg_frame_read(&jpeg->frame, source->bytes);
+        (source->avoid & SL_PATH_KERNELS) == 0 && sl_jpeg_frame_read(&jpeg->frame, source->bytes);
     if (jpeg->framed) {
         info->stored = (sl_picture){jpeg->frame.width, jpeg->frame.height};
     } else {
@@ -201,7 +201,7 @@ static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
 {
     j_decompress_ptr cinfo = &jpeg->cinfo;
     const int64_t start = sl_jpeg_source_offset(&jpeg->source);
-    if ((source->avoid & SL_ROAD_INTERVALS) != 0 || !sl_jpeg_region_takes(cinfo) ||
+    if ((source->avoid & SL_PATH_INTERVALS) != 0 || !sl_jpeg_region_takes(cinfo) ||
         start > UINT32_MAX) {
         return false;
     }

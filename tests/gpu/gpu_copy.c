@@ -186,13 +186,13 @@ static void compare_road(const bench *b)
         const double other = copy_rate(b, b->driver.memory, bytes);
         best = other > best ? other : best;
     }
-    const double road = staging_rate(&b->g, rows, row_bytes);
+    const double staged = staging_rate(&b->g, rows, row_bytes);
     gpu_figure("h2d_best_batch", best * 1e-9, "GB/s");
-    gpu_figure("h2d_staging", road * 1e-9, "GB/s");
-    gpu_figure("h2d_staging_of_best", 100 * road / best, "%");
-    gpu_expect(b->smoke || road >= 0.95 * best,
+    gpu_figure("h2d_staging", staged * 1e-9, "GB/s");
+    gpu_figure("h2d_staging_of_best", 100 * staged / best, "%");
+    gpu_expect(b->smoke || staged >= 0.95 * best,
                "staging sends %.1f GB/s, less than 95 %% of the best pinned copy's %.1f GB/s",
-               road * 1e-9, best * 1e-9);
+               staged * 1e-9, best * 1e-9);
 }
 
 /* ---- life ---- */

@@ -255,12 +255,12 @@ enum { JPEGS = sizeof(jpegs) / sizeof(jpegs[0]) };
 TEST_WITH(jpegs_on_every_road, open_pair, close_pair)
 {
     const pair *p = *state;
-    const uint32_t roads[] = {0, SL_ROAD_KERNELS, SL_ROAD_KERNELS | SL_ROAD_INTERVALS};
+    const uint32_t paths[] = {0, SL_PATH_KERNELS, SL_PATH_KERNELS | SL_PATH_INTERVALS};
     for (uint32_t i = 0; i < JPEGS * 3; i += TEST_AMOUNT(2, 4)) {
         jpeg_file file = jpeg_make_pattern(WIDTH, HEIGHT, i, &jpegs[i / 3]);
         const sl_value picture = value_of(file.data, file.size);
-        sl_decoder_avoid(p->together->decoder, roads[i % 3]);
-        sl_decoder_avoid(p->apart->decoder, roads[i % 3]);
+        sl_decoder_avoid(p->together->decoder, paths[i % 3]);
+        sl_decoder_avoid(p->apart->decoder, paths[i % 3]);
         compare_rows(p, &picture);
         jpeg_free(&file);
     }

@@ -42,7 +42,7 @@ static int setup(void **state)
 static int setup_libjpeg(void **state)
 {
     const int failed = setup(state);
-    sl_decoder_avoid(*state, SL_ROAD_KERNELS);
+    sl_decoder_avoid(*state, SL_PATH_KERNELS);
     return failed;
 }
 

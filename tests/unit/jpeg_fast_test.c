@@ -20,19 +20,19 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)(((uint64_t)state * below) >> 32);
 }
 
-typedef struct road {
+typedef struct code_path {
     sl_jpeg_fast *fast;
     sl_scratch scratch;
-} road;
+} code_path;
 
-static void road_open(road *r)
+static void code_path_open(code_path *r)
 {
     sluice_error error;
     assert_int_equal(sl_jpeg_fast_open(&r->fast, &error), SLUICE_OK);
     assert_int_equal(sl_scratch_open(&r->scratch, (size_t)1 << 30, 1 << 20, &error), SLUICE_OK);
 }
 
-static void road_close(road *r)
+static void code_path_close(code_path *r)
 {
     sl_scratch_close(&r->scratch);
     sl_jpeg_fast_close(r->fast);
@@ -40,8 +40,8 @@ static void road_close(road *r)
 
 /* Decodes the part `wanted` of the scaled image (width 0: all of it); false if this code path
  * rejects the image. */
-static bool road_decode(road *r, sl_bytes bytes, uint32_t denominator, sl_rect wanted,
-                        sl_image *view)
+static bool code_path_decode(code_path *r, sl_bytes bytes, uint32_t denominator, sl_rect wanted,
+                             sl_image *view)
 {
     sl_jpeg_frame frame;
     *view = (sl_image){0};
@@ -90,7 +90,8 @@ static const shape shapes[] = {{JPEG_YCBCR, 1, 1}, {JPEG_YCBCR, 2, 1}, {JPEG_YCB
                                {JPEG_YCBCR, 2, 2}, {JPEG_GREY, 1, 1},  {JPEG_GREY, 2, 2}};
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 
-static void check_picture(road *r, uint32_t width, uint32_t height, const jpeg_options *options)
+static void check_picture(code_path *r, uint32_t width, uint32_t height,
+                          const jpeg_options *options)
 {
     jpeg_file file = jpeg_make_pattern(width, height, width * 31 + height, options);
     const sl_bytes bytes = {file.data, file.size};
@@ -98,11 +99,11 @@ static void check_picture(road *r, uint32_t width, uint32_t height, const jpeg_o
         rgb_picture whole = jpeg_library_decode(&file, denominator);
         sl_image view;
         const sl_rect all = {0, 0, whole.width, whole.height};
-        assert_true(road_decode(r, bytes, denominator, (sl_rect){0}, &view));
+        assert_true(code_path_decode(r, bytes, denominator, (sl_rect){0}, &view));
         assert_view(&view, &whole, all);
         for (int i = 0; i < 6; i++) {
             const sl_rect wanted = random_rect(whole.width, whole.height);
-            assert_true(road_decode(r, bytes, denominator, wanted, &view));
+            assert_true(code_path_decode(r, bytes, denominator, wanted, &view));
             assert_view(&view, &whole, wanted);
         }
         free(whole.pixels);
@@ -118,8 +119,8 @@ static void pictures_equal_libjpeg(void **unused)
                                         {33, 31}, {64, 48}, {97, 9}, {130, 61}, {250, 70}};
     for (sl_simd simd = SL_SIMD_SCALAR; simd <= sl_simd_best(); simd++) {
         setenv("SLUICE_SIMD", sl_simd_name(simd), 1);
-        road r;
-        road_open(&r);
+        code_path r;
+        code_path_open(&r);
         unsetenv("SLUICE_SIMD");
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
             for (size_t s = 0; s < SHAPES; s++) {
@@ -132,7 +133,7 @@ static void pictures_equal_libjpeg(void **unused)
                 check_picture(&r, sizes[i][0], sizes[i][1], &options);
             }
         }
-        road_close(&r);
+        code_path_close(&r);
     }
 }
 
@@ -140,8 +141,8 @@ static void pictures_equal_libjpeg(void **unused)
 static void every_alignment(void **unused)
 {
     (void)unused;
-    road r;
-    road_open(&r);
+    code_path r;
+    code_path_open(&r);
     for (size_t s = 0; s < SHAPES; s++) {
         const jpeg_options options = {.colour = shapes[s].colour,
                                       .h_factor = shapes[s].h,
@@ -153,14 +154,15 @@ static void every_alignment(void **unused)
             for (uint32_t width = 1; width <= 70 - x; width += 1 + draw(5)) {
                 const sl_rect wanted = {x, (x * 7 + width) % 40, width, 1 + (x + width) % 12};
                 sl_image view;
-                assert_true(road_decode(&r, (sl_bytes){file.data, file.size}, 1, wanted, &view));
+                assert_true(
+                    code_path_decode(&r, (sl_bytes){file.data, file.size}, 1, wanted, &view));
                 assert_view(&view, &whole, wanted);
             }
         }
         free(whole.pixels);
         jpeg_free(&file);
     }
-    road_close(&r);
+    code_path_close(&r);
 }
 
 static void others_are_not_taken(void **unused)
@@ -170,15 +172,16 @@ static void others_are_not_taken(void **unused)
         {.progressive = true},         {.separate_scans = true}, {.colour = JPEG_CMYK},
         {.colour = JPEG_YCCK},         {.colour = JPEG_RGB},     {.h_factor = 4, .v_factor = 1},
         {.h_factor = 1, .v_factor = 4}};
-    road r;
-    road_open(&r);
+    code_path r;
+    code_path_open(&r);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         jpeg_file file = jpeg_make_pattern(40, 40, 1, &others[i]);
         sl_image view;
-        assert_false(road_decode(&r, (sl_bytes){file.data, file.size}, 1, (sl_rect){0}, &view));
+        assert_false(
+            code_path_decode(&r, (sl_bytes){file.data, file.size}, 1, (sl_rect){0}, &view));
         jpeg_free(&file);
     }
-    road_close(&r);
+    code_path_close(&r);
 }
 
 /* Makes a small image with some bits flipped, sometimes truncated; stores the size in `*size`. */
@@ -222,15 +225,15 @@ static void assert_plain_decode_equals(const jpeg_file *file, size_t size, const
 static void damage_is_never_accepted_alone(void **unused)
 {
     (void)unused;
-    road r;
-    road_open(&r);
+    code_path r;
+    code_path_open(&r);
     uint32_t accepted = 0;
     uint32_t refused = 0;
     for (uint32_t i = 0; i < 1500; i++) {
         size_t size = 0;
         jpeg_file file = damaged_picture(i, &size);
         sl_image view;
-        if (road_decode(&r, (sl_bytes){file.data, size}, 1, (sl_rect){0}, &view)) {
+        if (code_path_decode(&r, (sl_bytes){file.data, size}, 1, (sl_rect){0}, &view)) {
             accepted++;
             assert_plain_decode_equals(&file, size, &view);
         } else {
@@ -239,7 +242,7 @@ static void damage_is_never_accepted_alone(void **unused)
         jpeg_free(&file);
     }
     assert_true(accepted > 100 && refused > 100);
-    road_close(&r);
+    code_path_close(&r);
 }
 
 int main(void)

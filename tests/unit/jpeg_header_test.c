@@ -297,15 +297,15 @@ TEST(refusals_are_worded_as_ever)
         const sl_value stored = {.bytes = {file.data, file.size}};
         sluice_status status[2];
         sluice_error errors[2];
-        for (int road = 0; road < 2; road++) {
+        for (int path = 0; path < 2; path++) {
             sl_picture picture;
             sl_image view;
-            errors[road] = (sluice_error)SLUICE_ERROR_INIT;
-            sl_decoder_avoid(decoder, road == 0 ? 0 : SL_ROAD_KERNELS | SL_ROAD_INTERVALS);
-            status[road] = sl_decoder_open_picture(decoder, &stored, &picture, &errors[road]);
-            if (status[road] == SLUICE_OK) {
+            errors[path] = (sluice_error)SLUICE_ERROR_INIT;
+            sl_decoder_avoid(decoder, path == 0 ? 0 : SL_PATH_KERNELS | SL_PATH_INTERVALS);
+            status[path] = sl_decoder_open_picture(decoder, &stored, &picture, &errors[path]);
+            if (status[path] == SLUICE_OK) {
                 const sl_rect all = {0, 0, picture.width, picture.height};
-                status[road] = sl_decoder_decode(decoder, all, 0, 0, &view, &errors[road]);
+                status[path] = sl_decoder_decode(decoder, all, 0, 0, &view, &errors[path]);
             }
         }
         assert_int_equal(status[0], status[1]);

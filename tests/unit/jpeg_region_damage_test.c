@@ -16,7 +16,7 @@ enum {
     SIDE = 192,
     INTERVAL = 2, /* the first interval of the second row of MCUs, where an interval is half a
                    * row */
-    ALL_ROADS = SL_ROAD_KERNELS | SL_ROAD_INTERVALS
+    ALL_PATHS = SL_PATH_KERNELS | SL_PATH_INTERVALS
 };
 
 /* A kind of image, and the size of its MCUs. */
@@ -85,7 +85,7 @@ static counts spoil(const kind *k, uint64_t seed)
         const size_t at = begin + sl_random_below(&random, (uint32_t)(end - begin));
         const uint8_t bit = (uint8_t)(1U << sl_random_below(&random, 8));
         file.data[at] ^= bit;
-        if (decode(decoder, k, ALL_ROADS, &file) == SLUICE_CORRUPT) {
+        if (decode(decoder, k, ALL_PATHS, &file) == SLUICE_CORRUPT) {
             found.refused++;
             found.missed += decode(decoder, k, 0, &file) == SLUICE_OK;
         }

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MCUS = 12, RANDOM_RECTS = 12, DENOMINATORS = 4, ROADS = 3 };
+enum { MCUS = 12, RANDOM_RECTS = 12, DENOMINATORS = 4, PATHS = 3 };
 
 /* The best code path for an image, and each one that remains when better ones are disabled. */
-static const uint32_t avoided[ROADS] = {0, SL_ROAD_KERNELS, SL_ROAD_KERNELS | SL_ROAD_INTERVALS};
+static const uint32_t avoided[PATHS] = {0, SL_PATH_KERNELS, SL_PATH_KERNELS | SL_PATH_INTERVALS};
 
 typedef struct whole {
     jpeg_file file;
@@ -137,12 +137,12 @@ static uint32_t check_part(sl_decoder *decoder, const whole *all, sl_rect need,
                            uint32_t denominator)
 {
     uint32_t scaled = 0;
-    for (int road = 0; road < ROADS; road++) {
+    for (int path = 0; path < PATHS; path++) {
         sl_image view = {0};
-        sl_decoder_avoid(decoder, avoided[road]);
+        sl_decoder_avoid(decoder, avoided[path]);
         decode(decoder, (sl_bytes){all->file.data, all->file.size}, need, denominator, &view);
         expect_equal(&view, all, need);
-        assert_true(road == 0 || view.denominator == scaled);
+        assert_true(path == 0 || view.denominator == scaled);
         scaled = view.denominator;
     }
     return scaled;
@@ -338,8 +338,8 @@ static void check_spoilt(sl_decoder *decoder, jpeg_options options, uint32_t til
     const sl_bytes bytes = {all.file.data, all.file.size};
     const sl_rect inner = {need.x + 4, need.y + 4, need.width - 8, need.height - 8};
     const sl_rect wider = {need.x, need.y - 1, need.width, need.height + 1};
-    for (int road = 0; road < 2; road++) {
-        sl_decoder_avoid(decoder, avoided[road]);
+    for (int path = 0; path < 2; path++) {
+        sl_decoder_avoid(decoder, avoided[path]);
         decode(decoder, bytes, need, 1, &view);
         expect_equal(&view, &all, need);
         decode(decoder, bytes, inner, 2, &view);
