@@ -113,7 +113,7 @@ installed_packages() {
 }
 
 # ensure_packages LIST: installs the missing packages and explains each one. If nothing is missing, it uses no apt, no network
-# and no root.
+# and no root. With `optional`, packages that the distribution lacks are named and left out; otherwise they are an error.
 ensure_packages() {
     local line names reason name found installed all missing=()
     command -v dpkg-query > /dev/null ||
@@ -138,8 +138,31 @@ ensure_packages() {
     [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
 }
 
+# candidates NAME...: prints those that apt could install.
+candidates() {
+    LC_ALL=C apt-cache policy "$@" 2> /dev/null |
+        awk '/^[^ ]/ { sub(/:$/, ""); name = $1 } $1 == "Candidate:" && $2 != "(none)" { print name }'
+}
+
+# leave_out NAME...: keeps those in `wanted` that apt could install, and names the others.
+leave_out() {
+    local name lacking=()
+    wanted=()
+    for name in "$@"; do
+        if [ -n "$(candidates "$name")" ]; then wanted+=("$name"); else lacking+=("$name"); fi
+    done
+    [ "${#lacking[@]}" -eq 0 ] || say "Not in this distribution: ${lacking[*]}. Tests that need them are skipped."
+}
+
 install_packages() { # with `unattended`, sudo fails instead of asking for a password
-    local as_root=() log
+    local as_root=() log wanted=("$@")
+    command -v apt-get > /dev/null || die "There is no apt-get here: please install $* yourself."
+    # Once apt has its lists, packages that it cannot install need neither root nor the network.
+    if [ -n "${optional-}" ] && compgen -G '/var/lib/apt/lists/*_Packages*' > /dev/null &&
+        [ -z "$(candidates "$@")" ]; then
+        leave_out "$@"
+        return
+    fi
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo > /dev/null ||
             die "Installing them needs root, and there is no sudo. As root, run:
@@ -148,15 +171,19 @@ and start this again."
         as_root=(sudo)
         [ -z "${unattended-}" ] || as_root+=(-n)
     fi
-    command -v apt-get > /dev/null || die "There is no apt-get here: please install $* yourself."
     log=$(mktemp)
     say "Installing them with apt-get ..."
-    if ! { "${as_root[@]}" apt-get update &&
-        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y \
-            --no-install-recommends "$@"; } > "$log" 2>&1; then
+    if ! "${as_root[@]}" apt-get update > "$log" 2>&1; then
         tail -n 20 "$log" >&2
         rm -f "$log"
         die "apt-get failed (its last lines are above). Packages wanted: $*"
+    fi
+    [ -z "${optional-}" ] || leave_out "$@"
+    if [ "${#wanted[@]}" -gt 0 ] && ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+        --no-install-recommends "${wanted[@]}" > "$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        rm -f "$log"
+        die "apt-get failed (its last lines are above). Packages wanted: ${wanted[*]}"
     fi
     rm -f "$log"
 }
