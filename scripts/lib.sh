@@ -48,7 +48,7 @@ libopenmpi-dev                                : builds examples/mpi_training.c
 packages_to_test='
 python3-pil                                   : Pillow, the reference for resized pixels
 python3-numpy                                 : compares arrays with it
-fonts-dejavu-core                             : DejaVu Sans, the font of docs/transforms.png
+fonts-dejavu-extra                            : DejaVu Sans Condensed, the font of docs/transforms.png
 python3-pytest                                : tests of the Python package
 locales                                       : makes a locale that writes 1,5 for 1.5
 python3-lmdb                                  : LMDB itself, to compare its reader with

@@ -2,7 +2,7 @@
 """Draws the four pictures of the transforms sheet, and the outlines of the objects in them.
 
 Each picture is a landscape above a test chart. The shapes are drawn four times as large and then reduced, which smooths their edges.
-Needs Pillow and DejaVu Sans (Debian: python3-pil, fonts-dejavu-core).
+Needs Pillow and DejaVu Sans (Debian: python3-pil, fonts-dejavu-extra).
 """
 import math
 

@@ -5,7 +5,7 @@
     PYTHONPATH=build/release/python /usr/bin/python3 docs/sheet/transforms_sheet.py docs/transforms.png
 
 python/tests/test_transforms_sheet.py checks that no transform is missing and that the committed sheet is up to date.
-Needs numpy, Pillow and DejaVu Sans (Debian: python3-numpy, python3-pil, fonts-dejavu-core).
+Needs numpy, Pillow and DejaVu Sans (Debian: python3-numpy, python3-pil, fonts-dejavu-extra).
 """
 import json
 import pathlib

@@ -22,8 +22,8 @@ UNSHOWN = {"Native", "AutoAugmentPolicy", "ConvertImageDtype", "Identity", "Inte
 
 @pytest.fixture(scope="module")
 def images():
-    if not pathlib.Path(scenes.SANS).exists():
-        pytest.skip("no DejaVu Sans (fonts-dejavu-core)")
+    if not pathlib.Path(scenes.SANS).with_name("DejaVuSansCondensed.ttf").exists():
+        pytest.skip("no DejaVu Sans Condensed (fonts-dejavu-extra)")
     return transforms_sheet.make_images()
 
 
