@@ -27,7 +27,9 @@ static sluice_status status_of_code(int code)
     switch (code) {
     case JERR_OUT_OF_MEMORY:
         return SLUICE_NOMEM;
+#if JPEG_LIB_VERSION < 70 /* later versions always have arithmetic coding */
     case JERR_ARITH_NOTIMPL:
+#endif
     case JERR_BAD_PRECISION:
     case JERR_CCIR601_NOTIMPL:
     case JERR_COMPONENT_COUNT:

@@ -113,7 +113,7 @@ TEST(rows_cross_the_window)
             assert_true(more);
             assert_int_equal(table->row_line, i == 0 ? 2 : 1 + 2 * i);
             assert_int_equal(table->cells[1].text.size, i == 0 ? padding : 6);
-            assert_string_equal(table->cells[2].text.data, i == 0 ? "1" : "12");
+            assert_string_equal((const char *)table->cells[2].text.data, i == 0 ? "1" : "12");
         }
         assert_memory_equal(table->cells[1].text.data, "a\"b\r\nc", 6);
         assert_int_equal(sl_table_next(table, &more, NULL), SLUICE_OK);
