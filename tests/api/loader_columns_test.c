@@ -381,7 +381,8 @@ TEST(columns_that_are_not_there_are_refused)
     sluice_columns_destroy(columns);
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
     assert_int_equal(sluice_columns_number(columns, "label", 0), SLUICE_OK);
-    void *const outputs[] = {photos.path, packed};
+    _Alignas(16) static uint8_t memory[2][16];
+    void *const outputs[] = {memory[0], memory[1]};
     sluice_loader_options options = setup_options();
     options.outputs = outputs;
     options.output_count = 2;

@@ -299,8 +299,10 @@ TEST(a_sample_costs_one_open)
     const uint32_t opens = opened;
     assert_int_equal(sluice_loader_get_stats(loader, &stats), SLUICE_OK);
     sluice_loader_close(loader);
-    if (stats.io_direct) { /* otherwise such files are opened a second time */
-        assert_true(opens <= stats.bytes_wanted / LENGTH + ON_THEIR_WAY);
+    const uint64_t samples = stats.bytes_wanted / LENGTH;
+    /* without direct reads, such files are opened a second time */
+    if (stats.io_direct && opens > samples + ON_THEIR_WAY) {
+        fail_msg("%u opens for %llu samples", opens, (unsigned long long)samples);
     }
 }
 
