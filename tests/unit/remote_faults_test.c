@@ -269,7 +269,7 @@ TEST_WITH(a_wrong_answer_is_right_at_last_or_an_error, test_folder_make, test_fo
     http_server *server = http_server_start(&config);
     static reading readings[2 * CASES];
     uint32_t count = 0;
-    configure(http_server_url(server), 3000);
+    configure(http_server_url(server), 10000);
     make_objects();
     for (uint32_t i = 0; i < CASES; i++) {
         readings[count] = (reading){.of = &cases[i]};
