@@ -144,12 +144,12 @@ candidates() {
         awk '/^[^ ]/ { sub(/:$/, ""); name = $1 } $1 == "Candidate:" && $2 != "(none)" { print name }'
 }
 
-# leave_out NAME...: keeps those in `wanted` that apt could install, and names the others.
-leave_out() {
+# keep_candidates NAME...: sets `wanted` to those that apt could install, and names the others.
+keep_candidates() {
     local name lacking=()
-    wanted=()
+    mapfile -t wanted < <(candidates "$@")
     for name in "$@"; do
-        if [ -n "$(candidates "$name")" ]; then wanted+=("$name"); else lacking+=("$name"); fi
+        case " ${wanted[*]} " in *" $name "*) ;; *) lacking+=("$name") ;; esac
     done
     [ "${#lacking[@]}" -eq 0 ] || say "Not in this distribution: ${lacking[*]}. Tests that need them are skipped."
 }
@@ -160,7 +160,7 @@ install_packages() { # with `unattended`, sudo fails instead of asking for a pas
     # Once apt has its lists, packages that it cannot install need neither root nor the network.
     if [ -n "${optional-}" ] && compgen -G '/var/lib/apt/lists/*_Packages*' > /dev/null &&
         [ -z "$(candidates "$@")" ]; then
-        leave_out "$@"
+        keep_candidates "$@"
         return
     fi
     if [ "$(id -u)" -ne 0 ]; then
@@ -178,7 +178,7 @@ and start this again."
         rm -f "$log"
         die "apt-get failed (its last lines are above). Packages wanted: $*"
     fi
-    [ -z "${optional-}" ] || leave_out "$@"
+    [ -z "${optional-}" ] || keep_candidates "$@"
     if [ "${#wanted[@]}" -gt 0 ] && ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y \
         --no-install-recommends "${wanted[@]}" > "$log" 2>&1; then
         tail -n 20 "$log" >&2
