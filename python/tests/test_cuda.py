@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches on a device, with a simulated driver."""
+"""Batches on a device: with a simulated driver, or with a real one (SLUICE_CUDA_DRIVER=libcuda.so.1)."""
 import contextlib
 import ctypes
 import os
@@ -13,7 +13,7 @@ from sluice import transforms as T
 from test_tensor import name_of, pointer_of
 
 if "SLUICE_CUDA_DRIVER" not in os.environ:
-    pytest.skip("there is no driver that pretends", allow_module_level=True)
+    pytest.skip("SLUICE_CUDA_DRIVER names no driver", allow_module_level=True)
 
 
 def open_loader(data, **options):
@@ -39,11 +39,12 @@ def driver():
 
 def pixels(driver, tensor):
     """Returns the bytes at the tensor's address, once the legacy default stream has reached this point."""
-    buffer, stream = ctypes.create_string_buffer(tensor.nbytes), ctypes.c_void_p(1)
-    bytes_, address = ctypes.c_size_t(tensor.nbytes), ctypes.c_uint64(tensor.data_ptr)
-    assert driver.cuMemcpyDtoHAsync_v2(buffer, address, bytes_, stream) == 0
+    array, stream = numpy.empty(tensor.shape, tensor.dtype), ctypes.c_void_p(1)
+    if array.nbytes:
+        to, bytes_, address = ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(tensor.nbytes), ctypes.c_uint64(tensor.data_ptr)
+        assert driver.cuMemcpyDtoHAsync_v2(to, address, bytes_, stream) == 0
     assert driver.cuStreamSynchronize(stream) == 0
-    return numpy.frombuffer(buffer, tensor.dtype).reshape(tensor.shape)
+    return array
 
 
 def test_columns_are_there(loader, data, driver):
@@ -108,11 +109,14 @@ def stream(driver):
 
 @contextlib.contextmanager
 def capture(driver, stream):
+    """Captures in the mode that forbids unsafe calls in this thread only."""
     graph = ctypes.c_void_p()
     assert driver.cuStreamBeginCapture_v2(stream, 1) == 0
-    yield
-    assert driver.cuStreamEndCapture(stream, ctypes.byref(graph)) == 0
-    assert driver.cuGraphDestroy(graph) == 0
+    try:
+        yield
+    finally:  # a failed test leaves no capture that would break the next one
+        ended = driver.cuStreamEndCapture(stream, ctypes.byref(graph))
+    assert ended == 0 and driver.cuGraphDestroy(graph) == 0
 
 
 def test_batches_that_are_let_go_in_a_capture_come_back(loader, driver, stream):
@@ -130,12 +134,14 @@ def test_batches_that_are_let_go_in_a_capture_come_back(loader, driver, stream):
 
 @contextlib.contextmanager
 def context_of_its_own(driver):
-    context = ctypes.c_void_p()
+    context = ctypes.c_void_p()  # drivers keep this version of the function for older programs
     assert driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
     try:
         yield
     finally:
         assert driver.cuCtxPopCurrent_v2(ctypes.byref(context)) == 0
+        if hasattr(driver, "cuCtxDestroy_v2"):  # the simulated one has no such function
+            assert driver.cuCtxDestroy_v2(context) == 0
 
 
 def test_default_streams_of_other_contexts(loader, driver):
@@ -193,8 +199,7 @@ def test_epochs_are_the_hosts(data, driver):
     for batch, host in zip(open_loader(data, **options), open_loader(data, device="cpu", **options)):
         capsule = batch["image"].__dlpack__(stream=1)
         assert (pixels(driver, batch["index"]) == host["index"].numpy()).all()
-        difference = pixels(driver, batch["image"]).astype(float) - host["image"].numpy()
-        assert numpy.abs(difference).max() < 1e-3
+        assert (pixels(driver, batch["image"]) == host["image"].numpy()).all()
         count += 1
         del capsule
     assert count == 9
@@ -284,8 +289,7 @@ def test_batches_of_several_sizes(data, driver, layout, dtype):
                 for name in ("image", "padded", "padded.sizes", "ragged", "ragged.offsets", "ragged.sizes", "label"):
                     assert batch[name].device == "cuda:0" and batch[name].shape == other[name].shape
                     capsule = batch[name].__dlpack__(stream=1)
-                    difference = pixels(driver, batch[name]).astype(float) - other[name].numpy()
-                    assert numpy.abs(difference).max(initial=0) < 1e-3, name
+                    assert (pixels(driver, batch[name]) == other[name].numpy()).all(), name
                     del capsule
                 shapes.add(batch["image"].shape)
         assert len(shapes) == 3
