@@ -296,12 +296,14 @@ static int get_buffer(tensor_object *self, Py_buffer *view, int flags)
 
 /* ---- array interfaces ---- */
 
+/* An array on a device without elements has the address 0: importers would look up the device of
+ * any other, which may be the end of an allocation. */
 static PyObject *interface(tensor_object *self, PyObject *stream)
 {
+    void *address = stream != NULL && self->tensor.size_bytes == 0 ? NULL : self->tensor.data;
     PyObject *shape = get_shape(self, NULL);
-    PyObject *data = shape == NULL
-                         ? NULL
-                         : Py_BuildValue("(NO)", PyLong_FromVoidPtr(self->tensor.data), Py_False);
+    PyObject *data =
+        shape == NULL ? NULL : Py_BuildValue("(NO)", PyLong_FromVoidPtr(address), Py_False);
     if (data == NULL) {
         Py_XDECREF(shape);
         return NULL;

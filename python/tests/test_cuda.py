@@ -84,6 +84,25 @@ def test_the_cuda_array_interface(loader):
     assert interface["shape"] == (4, 16, 16, 3) and interface["data"] == (batch["image"].data_ptr, False)
 
 
+def test_empty_columns_have_no_address(tmp_path):
+    """Importers look up a pointer's device, and an address past the end may belong to another allocation, or to none."""
+    with sluice.Writer(tmp_path / "d", {"boxes": ("tensor", "float32", (0, 4))}) as writer:
+        for _ in range(4):
+            writer.add(boxes=numpy.zeros((0, 4), "float32"))
+    columns = {"boxes": sluice.columns.Ragged(length=2)}
+    with sluice.Loader(tmp_path / "d", batch_size=4, columns=columns, device="cuda") as loader:
+        (batch,) = loader
+        boxes = batch["boxes"]
+        assert boxes.shape == (0, 4) and boxes.__cuda_array_interface__["data"] == (0, False)
+        assert DLTensor.from_address(pointer_of(boxes.__dlpack__(stream=1))).data is None
+
+
+class DLTensor(ctypes.Structure):
+    """The beginning of a capsule's struct."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32)]
+
+
 def test_slots_come_back(loader):
     """They return regardless of their holder and its stream."""
     for turn in range(6):
