@@ -1,4 +1,4 @@
-# The target `bundle`: BUILD/sluice-bundle/ and BUILD/sluice-bundle.tar.gz, which run on another machine of the same
+# The target `bundle`: BUILD/sluice-bundle/ and BUILD/sluice-bundle.tar.xz, which run on another machine of the same
 # architecture: programs, tests, libraries, a dataset and scripts/gpu-check.
 
 # A second build of the tool: the installed one must not search for libraries beside itself.
@@ -29,3 +29,6 @@ add_custom_target(
           ${PROJECT_BINARY_DIR}/sluice-bundle
   DEPENDS ${portable} sluice sluice_inject
   USES_TERMINAL VERBATIM)
+if(TARGET wheel) # where Python's headers are
+  add_dependencies(bundle wheel)
+endif()

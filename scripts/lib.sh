@@ -57,6 +57,7 @@ python3-torch                                 : the same, with torch tensors
 python3-opencv                                : its HSV, the reference for that of random_hsv; bench/yolo_twin.py
 python3-torchvision                           : its functions, the reference for augmented pixels
 libarchive-tools                              : makes tars (bsdtar) for the tests of their reader
+xz-utils                                      : compresses the bundle of scripts/gpu-check
 libsnappy1v5                                  : compresses MDS shards for the tests of their reader
 mypy                                          : checks that its types are those of its code
 groff-base                                    : checks the man pages

@@ -33,6 +33,21 @@ def test_training():
     assert [line.split()[0] for line in lines] == ["loader", "torch", "sluice", "resident"]
 
 
+def test_training_of_gpu_check(photos):
+    """Without a GPU: each arm trains and has its figures, and a failing one does not end the others."""
+    options = ["--device", "cpu", "--model", "resnet18", "--batch", 2, "--size", 32, "--seconds", 0.1, "--cpus", 1]
+    arms = ["resident", "sluice", "torch", "torch_uint8"]
+    lines = run("../scripts/gpu_training.py", photos, *options, *(word for arm in arms for word in ("--loader", arm))).splitlines()
+    figures = {line.split()[1]: float(line.split()[2]) for line in lines if line.startswith("figure ")}
+    kinds = {arm: ["images_per_s", "cpu_ms_per_image", *(["of_resident", "loader_cpu_ms_per_image"] if arm != "resident" else [])] for arm in arms}
+    assert set(figures) == {f"resnet18_1_{arm}_{kind}" for arm in arms for kind in kinds[arm]}
+    assert all(figures[f"resnet18_1_{arm}_{kind}"] > 0 for arm in arms for kind in kinds["resident"])
+    empty = photos.parent / "empty"
+    (empty / "a").mkdir(parents=True)
+    said = run("../scripts/gpu_training.py", empty, *options, "--loader", "sluice", "--loader", "resident", code=1)
+    assert "FAIL: resnet18 sluice" in said and "figure resnet18_1_resident_images_per_s" in said
+
+
 def test_killed_and_continued(photos, tmp_path):
     whole = run("resume.py", photos, tmp_path / "a.pt").splitlines()[-1]
     assert whole.startswith("27 steps")
