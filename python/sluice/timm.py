@@ -36,6 +36,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
     "crop_mode": ((None, "center", "squash"), "only 'center' and 'squash' are supported"),
     "crop_border_pixels": ((None, 0), "borders are not trimmed: leave crop_border_pixels out"),
     "tf_preprocessing": ((False,), "leave tf_preprocessing out"),
+    "input_size_choices": ((None,), "all batches have one size: leave input_size_choices out (train.py: --train-img-sizes)"),
     "collate_fn": (
         (None,),
         "FastCollateMixup mixes in worker processes: run train.py with --no-prefetcher, which mixes the batch, or open "
@@ -90,7 +91,9 @@ def create_loader(
     crop_pct: float | None = None, crop_mode: str | None = None, crop_border_pixels: int | None = None, collate_fn: Any = None,
     pin_memory: bool = False, fp16: bool = False, img_dtype: Any = None, device: Any = None, use_prefetcher: bool = True,
     use_multi_epochs_loader: bool = False, persistent_workers: bool = True, worker_seeding: Any = "all", tf_preprocessing: bool = False,
-    **more: Any,
+    input_size_choices: Any = None, batch_size_choices: Any = None, batch_choice_weights: Any = None, batch_choice_seed: Any = 0,
+    batch_choice_schedule: Any = "constant", batch_schedule_epochs: Any = None, batch_schedule_spread: Any = 0.65,
+    batch_schedule_random_mix: Any = 0.1, num_batches: Any = None, **more: Any,
 ) -> Loader:  # fmt: skip
     """Opens a loader as timm's create_loader does.
 
@@ -138,6 +141,15 @@ def create_loader(
         persistent_workers: accepted, without effect.
         worker_seeding: accepted, without effect.
         tf_preprocessing: not supported: must be False.
+        input_size_choices: not supported: must be None.
+        batch_size_choices: accepted, without effect, as in timm without input_size_choices.
+        batch_choice_weights: likewise.
+        batch_choice_seed: likewise.
+        batch_choice_schedule: likewise.
+        batch_schedule_epochs: likewise.
+        batch_schedule_spread: likewise.
+        batch_schedule_random_mix: likewise.
+        num_batches: likewise.
         more: other arguments of sluice.torch.DataLoader, such as seed= or drop_last=.
 
     Returns:

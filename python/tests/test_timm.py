@@ -42,6 +42,18 @@ def test_what_train_py_does(data):
         loader.mixup_enabled = True
 
 
+def test_what_train_py_of_1_0_29_passes(data):
+    """It passes the options of --train-img-sizes always, and sets the epoch with one process, too."""
+    loader = create(
+        data, input_size=(3, 32, 32), input_size_choices=None, batch_size_choices=None, batch_choice_weights=None, batch_choice_seed=42,
+        batch_choice_schedule="constant", batch_schedule_epochs=None, batch_schedule_spread=0.65, batch_schedule_random_mix=0.1,
+        num_batches=None, batch_size=8, is_training=True, device=torch.device("cpu"),
+    )  # fmt: skip
+    assert not hasattr(loader.dataset, "set_epoch") and not hasattr(loader.batch_sampler, "set_epoch")
+    loader.sampler.set_epoch(3)
+    assert len(loader) == 4 and next(iter(loader)).epoch == 3
+
+
 def test_mean_and_std_are_as_the_images(data):
     for arguments, dtype in (({}, torch.float32), ({"fp16": True}, torch.float16), ({"img_dtype": torch.bfloat16}, torch.bfloat16)):
         loader = create(data, 32, 8, device="cpu", **arguments)
@@ -107,6 +119,7 @@ def test_ranks(data, monkeypatch):
         ({"crop_mode": "border"}, "only 'center' and 'squash'"),
         ({"crop_border_pixels": 2}, "leave crop_border_pixels out"),
         ({"tf_preprocessing": True}, "leave tf_preprocessing out"),
+        ({"is_training": True, "input_size_choices": [32, 64]}, "leave input_size_choices out"),
         ({"input_size": (1, 32, 32)}, "images have 3 channels"),
         ({"input_size": (24, 32)}, "write crop_mode='squash'"),
         ({"is_training": True, "re_prob": 0.1, "re_mode": "rand"}, "mode"),
