@@ -28,9 +28,9 @@ class Classifier(torch.nn.Module):
         return {"loss": torch.nn.functional.cross_entropy(logits, labels % 10), "logits": logits}
 
 
-def open_loader(folder, steps, **options):
+def open_loader(folder, batch_size, steps, **options):
     columns = {"pixel_values": C.Image("image", transform=steps, dtype="float32"), "labels": C.Number("label")}
-    return sluice.torch.DataLoader(folder, batch_size=BATCH, last_batch="wrap", columns=columns, **options)
+    return sluice.torch.DataLoader(folder, batch_size=batch_size, last_batch="wrap", columns=columns, **options)
 
 
 def main():
@@ -44,8 +44,10 @@ def main():
         given.output, per_device_train_batch_size=BATCH, per_device_eval_batch_size=BATCH, num_train_epochs=given.epochs,
         gradient_accumulation_steps=2, save_steps=2, report_to=[],
     )  # fmt: skip
-    train = open_loader(given.folder, [T.RandomResizedCrop(32), T.RandomHorizontalFlip()], shuffle=True, seed=7)  # after the TrainingArguments
-    val = open_loader(given.folder, [T.Resize(36), T.CenterCrop(32)])
+    # After the TrainingArguments, which know the ranks and, in train_batch_size, the GPUs of this process.
+    steps = [T.RandomResizedCrop(32), T.RandomHorizontalFlip()]
+    train = open_loader(given.folder, arguments.train_batch_size, steps, shuffle=True, seed=7)
+    val = open_loader(given.folder, arguments.eval_batch_size, [T.Resize(36), T.CenterCrop(32)])
     trainer = Trainer(Classifier(), arguments, train_dataset=train, eval_dataset=val)
     trainer.train(resume_from_checkpoint=given.resume or None)
     return trainer

@@ -19,6 +19,8 @@ except ModuleNotFoundError as _error:
         raise
     raise _seats.needed("sluice.transformers", "Hugging Face's transformers and accelerate", "transformers accelerate") from None
 
+from torch.utils.data import SequentialSampler
+
 from . import accelerate
 from .batch import Batch
 from .loader import Loader
@@ -212,8 +214,8 @@ class TrainerMixin:
     def _prepare_loader(self, loader, kind, batch_size):
         if loader.batch_size != batch_size:
             raise ValueError(
-                f"the {kind} loader's batch_size is {loader.batch_size}, and TrainingArguments say {batch_size} for a process: write "
-                f"per_device_{kind}_batch_size={loader.batch_size}"
+                f"the {kind} loader's batch_size is {loader.batch_size}, and TrainingArguments say {batch_size} for a process: "
+                + _batch_size_advice(loader, kind, batch_size, max(1, getattr(self.args, "n_gpu", 1)))  # type: ignore[attr-defined]
             )
         prepared = self._prepared_loaders.get(loader)
         if prepared is None:
@@ -242,12 +244,30 @@ def _is_loader(dataset):
     return isinstance(dataset, Loader)
 
 
+def _batch_size_advice(loader, kind, batch_size, devices):
+    """Returns the text about a loader with another batch size than Trainer's. A process with several
+    GPUs and no launcher takes the rows of all of them in one batch (DataParallel).
+    """
+    if devices == 1:
+        return f"write per_device_{kind}_batch_size={loader.batch_size}"
+    if loader.batch_size % devices:
+        return f"this process uses {devices} GPUs: open the loader with batch_size={batch_size}, or start a process for each GPU by torchrun"
+    return (
+        f"this process uses {devices} GPUs: write per_device_{kind}_batch_size={loader.batch_size // devices}, or start a process for each "
+        f"GPU by torchrun and write per_device_{kind}_batch_size={loader.batch_size}"
+    )
+
+
 def _check_arguments(args, loader):
     """Raises ValueError for arguments by which Trainer would change a dataset, and which the loader
     implements itself.
     """
-    if getattr(args, "group_by_length", False):
-        raise ValueError("group_by_length=True: a loader groups samples itself: open it with lengths=, and leave group_by_length out")
+    strategy = getattr(args, "train_sampling_strategy", "random")  # newer transformers have it instead of group_by_length
+    if getattr(args, "group_by_length", False) or strategy == "group_by_length":
+        name = "group_by_length" if hasattr(args, "group_by_length") else "train_sampling_strategy"
+        raise ValueError(f"{name}={getattr(args, name)!r}: a loader groups samples itself: open it with lengths=, and leave {name} out")
+    if strategy == "sequential" and not isinstance(loader.sampler, SequentialSampler):
+        raise ValueError("train_sampling_strategy='sequential': open the loader with shuffle=False")
     if getattr(args, "auto_find_batch_size", False):
         raise ValueError("auto_find_batch_size=True: a loader's batch_size stays as it is: leave auto_find_batch_size out")
     if getattr(args, "dataloader_drop_last", False) and not loader.drop_last:

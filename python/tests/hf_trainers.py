@@ -14,10 +14,14 @@ class TrainerCallback:
 
 
 class TrainingArguments(types.SimpleNamespace):
+    gpus = 1  # of this process: several without a launcher, for DataParallel
+
     def __init__(self, output_dir, per_device_train_batch_size=8, per_device_eval_batch_size=8, num_train_epochs=3, **more):
         defaults = {"gradient_accumulation_steps": 1, "save_steps": 1, "ignore_data_skip": False, "should_save": True}
         super().__init__(output_dir=str(output_dir), num_train_epochs=num_train_epochs, **defaults | more)
-        self.train_batch_size, self.eval_batch_size = per_device_train_batch_size, per_device_eval_batch_size
+        self.n_gpu = more.get("n_gpu", self.gpus)
+        devices = max(1, self.n_gpu)
+        self.train_batch_size, self.eval_batch_size = per_device_train_batch_size * devices, per_device_eval_batch_size * devices
 
 
 def get_last_checkpoint(folder):

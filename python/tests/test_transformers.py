@@ -139,7 +139,8 @@ def test_evaluation(seat, path, tmp_path):
 def test_what_is_refused(seat, path, tmp_path):
     for words, arguments in (
         ("train loader's batch_size is 4, and TrainingArguments say 8", {"per_device_train_batch_size": 8}),
-        ("open it with lengths=", {"group_by_length": True}),
+        ("group_by_length=True: .*open it with lengths=", {"group_by_length": True}),
+        ("leave train_sampling_strategy out", {"train_sampling_strategy": "group_by_length"}),
         ("open the loader with drop_last=True", {"dataloader_drop_last": True}),
         ("leave auto_find_batch_size out", {"auto_find_batch_size": True}),
     ):
@@ -152,6 +153,23 @@ def test_what_is_refused(seat, path, tmp_path):
         trainer(seat, tmp_path, loader).train()
 
 
+def test_an_order_that_trainer_would_give(seat, path, tmp_path):
+    """Newer transformers have one argument for the order."""
+    for name in "random", "sequential":
+        trainer(seat, tmp_path / name, open_loader(path), train_sampling_strategy=name, num_train_epochs=1).train()
+    with pytest.raises(ValueError, match="train_sampling_strategy='sequential': open the loader with shuffle=False"):
+        trainer(seat, tmp_path, open_loader(path, shuffle=True), train_sampling_strategy="sequential").train()
+
+
+def test_several_gpus_in_a_process(seat, path, tmp_path):
+    """Trainer then wants the rows of all GPUs in a batch; each error leads to a loader or arguments that fit."""
+    with pytest.raises(ValueError, match="for a process: this process uses 2 GPUs: write per_device_train_batch_size=2, or start a process"):
+        trainer(seat, tmp_path, open_loader(path), n_gpu=2).train()
+    trainer(seat, tmp_path / "fits", open_loader(path), n_gpu=2, per_device_train_batch_size=2, num_train_epochs=1).train()
+    with pytest.raises(ValueError, match="open the loader with batch_size=12, or start a process for each GPU by torchrun"):
+        trainer(seat, tmp_path, None, evaluation=open_loader(path), n_gpu=3).evaluate()
+
+
 def test_the_example(seat, photos, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(photos), str(tmp_path / "out"), "--epochs", "2"])
     whole = runpy.run_path(str(EXAMPLE), run_name="__main__")["trainer"]
@@ -159,6 +177,9 @@ def test_the_example(seat, photos, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", [*sys.argv[:3], "--resume"])
     rest = runpy.run_path(str(EXAMPLE), run_name="__main__")["trainer"]
     assert rest.state.global_step == 15 and len(rest.steps) == 5
+    monkeypatch.setattr(hf_trainers.TrainingArguments, "gpus", 2)
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(photos), str(tmp_path / "two"), "--epochs", "1"])
+    assert len(runpy.run_path(str(EXAMPLE), run_name="__main__")["trainer"].steps) == 3
 
 
 def test_without_transformers(run_python):
