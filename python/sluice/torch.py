@@ -105,6 +105,8 @@ class DataLoader(Loader):
             [contiguous_format].
         layout: as in sluice.Loader, instead of memory_format. With columns=, a columns.Image has
             layout='NCHW' unless it sets another ['NCHW'].
+        device: as in sluice.Loader; 'cuda' and 'auto' choose torch's current GPU, not the first one
+            ['cpu'].
         ignore_index: label of rows without a sample; cross_entropy ignores the default [-100].
         sampler: a torch.utils.data.WeightedRandomSampler, for its weights and num_samples; its
             generator is not used [None].
@@ -129,7 +131,7 @@ class DataLoader(Loader):
 
     def __init__(
         self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *, memory_format: Any = None,
-        layout: str | None = None, ignore_index: int = -100, sampler: Any = None, **arguments: Any,
+        layout: str | None = None, device: Any = None, ignore_index: int = -100, sampler: Any = None, **arguments: Any,
     ) -> None:  # fmt: skip
         if isinstance(sampler, torch.utils.data.WeightedRandomSampler):
             _take_weights(sampler, arguments)
@@ -141,7 +143,10 @@ class DataLoader(Loader):
         if layout is None and arguments.get("columns") is None and arguments.get("transform") is not None:
             layout = "NCHW"
         layout = layout.upper() if isinstance(layout, str) else layout
-        super().__init__(dataset, batch_size, shuffle, layout=layout, ignore_index=ignore_index, sampler=sampler, **arguments)
+        super().__init__(
+            dataset, batch_size, shuffle, layout=layout, device=_current(device), ignore_index=ignore_index, sampler=sampler,
+            **arguments,
+        )  # fmt: skip
         nhwc = set()
         if arguments.get("columns") is None and layout == "NHWC":
             nhwc = {name for name, field in self.dataset.fields.items() if field.type == "image"}
@@ -167,6 +172,15 @@ class DataLoader(Loader):
     if not TYPE_CHECKING:
         __init__ = _check.named(__init__, Loader.__init__, hints=argument_hints("sluice.torch.DataLoader") | HINTS)
         __init__.__signature__ = _check.complete_signature(__init__, Loader.__init__)
+
+
+def _current(device):
+    """Returns the name of torch's current GPU for 'cuda' and 'auto': the library takes the first GPU,
+    in each of several processes.
+    """
+    if str(device) in ("cuda", "auto") and torch.version.cuda is not None and torch.cuda.is_available():
+        return f"cuda:{torch.cuda.current_device()}"
+    return device
 
 
 def _take_weights(sampler, arguments):

@@ -36,6 +36,20 @@ def test_memory_formats_hold_the_same(data):
         open_loader(data, memory_format="channels_last", layout="NHWC")
 
 
+def test_the_current_gpu(data, monkeypatch):
+    """'cuda' is torch's current GPU, not the first one of each process."""
+    assert [sluice.torch._current(device) for device in ("cpu", None, "cuda:1")] == ["cpu", None, "cuda:1"]
+    if not torch.cuda.is_available():
+        assert sluice.torch._current("auto") == "auto"
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 70)
+    assert {sluice.torch._current(device) for device in ("cuda", "auto", torch.device("cuda"))} == {"cuda:70"}
+    assert open_loader(data).stats()["device"] == "host"
+    with pytest.raises(sluice.Error):  # there is no such device, or no driver
+        open_loader(data, device="auto")
+
+
 def test_dtypes_of_torch(data):
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         assert next(iter(open_loader(data, dtype=dtype)))["image"].dtype == dtype
