@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small network on generated images, and compares data loaders.
 
-    train_torch.py [--loader torch|sluice|resident]... [--epochs N] [--device cuda]
+    train_torch.py [--loader torch|sluice|resident]... [--epochs N] [--device cpu|cuda]
 
 Makes several hundred labelled images (stripes of four directions), trains on them with each loader in turn,
 and prints the time per step, the fraction of it spent waiting for data, images per second and the accuracy.
@@ -117,7 +117,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--pictures", type=int, default=640)
     parser.add_argument("--workers", type=int, default=min(4, len(os.sched_getaffinity(0))))
-    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     worst = 1.0
