@@ -45,11 +45,13 @@ def global_batches(loader: Loader, sharding: Any, *, names: Sequence[str] | None
         GlobalBatches.
 
     Raises:
-        ValueError: the loader has the rank of another process, a last batch of fewer rows, or a
-            column without a sharding.
+        ValueError: the loader has the rank of another process, batches on a GPU, a last batch of
+            fewer rows, or a column without a sharding.
         StateError: the loader has a trainer already, or is closed.
     """
     loader = _seats.loader_of(FUNCTION, loader)
+    if loader._handle.on_device:
+        raise ValueError(f"{FUNCTION}: the loader's batches are on a GPU, and JAX copies rows from host memory: open the loader without device=")
     if names is not None:
         names = tuple(_check.texts("names", names, "names of columns, in a list"))
     parallel = _check.integer("model_parallel", model_parallel, 1, 2**32 - 1)

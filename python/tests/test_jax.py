@@ -90,6 +90,10 @@ def test_what_is_refused(seat, path, process):
     with pytest.raises(ValueError, match="open the loader with drop_last=True or last_batch='pad'"):
         seat.global_batches(open_loader(path, rank=1, world_size=2), "rows")
     seat.global_batches(open_loader(path), "rows", model_parallel=2)
+    there = open_loader(path)
+    there._handle = types.SimpleNamespace(on_device=True, closed=False)
+    with pytest.raises(ValueError, match="JAX copies rows from host memory: open the loader without device="):
+        seat.global_batches(there, "rows")
     with pytest.raises(ValueError, match="model_parallel=3 does not divide 2"):
         seat.global_batches(open_loader(path), "rows", model_parallel=3)
 
