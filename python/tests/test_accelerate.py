@@ -432,7 +432,7 @@ def test_accelerate_itself(path, accumulation):
     real = pytest.importorskip("accelerate")
 
     def run(loader_of):
-        accelerator = real.Accelerator(gradient_accumulation_steps=accumulation, cpu=True)
+        accelerator = real.Accelerator(gradient_accumulation_steps=accumulation)  # on the GPU if there is one
         torch.manual_seed(0)
         net = torch.nn.Linear(4, 1)
         net, optimizer = accelerator.prepare(net, torch.optim.SGD(net.parameters(), 0.1, momentum=0.9))
