@@ -85,7 +85,7 @@ def create_loader(
     dataset: Dataset | Paths, input_size: int | Sequence[int], batch_size: int, is_training: bool = False, no_aug: bool = False,
     re_prob: float = 0.0, re_mode: str = "const", re_count: int = 1, re_split: bool = False, train_crop_mode: str | None = None,
     scale: Sequence[float] | None = None, ratio: Sequence[float] | None = None, hflip: float = 0.5, vflip: float = 0.0,
-    color_jitter: Any = 0.4, color_jitter_prob: float | None = None, grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0,
+    color_jitter: Any = 0.4, color_jitter_prob: float | None = None, grayscale_prob: float | None = 0.0, gaussian_blur_prob: float | None = 0.0,
     auto_augment: str | None = None, num_aug_repeats: int = 0, num_aug_splits: int = 0, interpolation: str = "bilinear",
     mean: Sequence[float] = MEAN, std: Sequence[float] = STD, num_workers: int = 1, distributed: bool = False,
     crop_pct: float | None = None, crop_mode: str | None = None, crop_border_pixels: int | None = None, collate_fn: Any = None,
@@ -117,8 +117,8 @@ def create_loader(
         color_jitter: strength of the colour jitter, or three or four numbers; None: none. With
             auto_augment only for '3a' [0.4].
         color_jitter_prob: probability of the colour jitter [1].
-        grayscale_prob: probability of grey [0].
-        gaussian_blur_prob: probability of a blur [0].
+        grayscale_prob: probability of grey; None: 0 [0].
+        gaussian_blur_prob: probability of a blur; None: 0 [0].
         auto_augment: timm's string of a policy, such as 'rand-m9-mstd0.5-inc1' [none].
         num_aug_repeats: not supported: must be 0; give repeats=3 instead.
         num_aug_splits: not supported: must be 0.
@@ -200,7 +200,7 @@ def _channels(values, dtype, device):
 def create_transform(
     input_size: int | Sequence[int] = 224, is_training: bool = False, no_aug: bool = False, *, re_prob: float = 0.0, re_mode: str = "const",
     re_count: int = 1, scale: Sequence[float] | None = None, ratio: Sequence[float] | None = None, hflip: float = 0.5, vflip: float = 0.0,
-    color_jitter: Any = 0.4, color_jitter_prob: float | None = None, grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0,
+    color_jitter: Any = 0.4, color_jitter_prob: float | None = None, grayscale_prob: float | None = 0.0, gaussian_blur_prob: float | None = 0.0,
     auto_augment: str | None = None, interpolation: str = "bilinear", mean: Sequence[float] = MEAN, std: Sequence[float] = STD,
     crop_pct: float | None = None, crop_mode: str | None = None,
 ) -> T.Compose:  # fmt: skip
@@ -239,8 +239,8 @@ def create_transform(
         (32, 32, 3)
     """
     size = _size(input_size)
-    probabilities = {"re_prob": re_prob, "hflip": hflip, "vflip": vflip, "grayscale_prob": grayscale_prob}
-    for name, p in (probabilities | {"gaussian_blur_prob": gaussian_blur_prob}).items():
+    probabilities = {"re_prob": re_prob, "hflip": hflip, "vflip": vflip, "grayscale_prob": grayscale_prob or 0}
+    for name, p in (probabilities | {"gaussian_blur_prob": gaussian_blur_prob or 0}).items():
         _check.number(name, p)
     end = [T.ToTensor(), T.Normalize(mean, std)]
     if not _check.flag("is_training", is_training):

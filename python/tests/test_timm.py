@@ -42,10 +42,13 @@ def test_what_train_py_does(data):
         loader.mixup_enabled = True
 
 
-def test_what_train_py_of_1_0_29_passes(data):
-    """It passes the options of --train-img-sizes always, and sets the epoch with one process, too."""
+def test_what_train_py_passes(data):
+    """The defaults of its options. After 1.0.28, these are those of --train-img-sizes, too, and it sets the epoch with one process."""
     loader = create(
-        data, input_size=(3, 32, 32), input_size_choices=None, batch_size_choices=None, batch_choice_weights=None, batch_choice_seed=42,
+        data, mean=MEAN, std=(0.229, 0.224, 0.225), pin_memory=False, img_dtype=torch.float32, distributed=False, use_prefetcher=True, no_aug=False,
+        re_prob=0.0, re_mode="pixel", re_count=1, re_split=False, train_crop_mode=None, scale=[0.08, 1.0], ratio=[3 / 4, 4 / 3], hflip=0.5, vflip=0.0,
+        color_jitter=0.4, color_jitter_prob=None, grayscale_prob=None, gaussian_blur_prob=None, auto_augment=None, num_aug_repeats=0,
+        num_aug_splits=0, interpolation="random", num_workers=1, worker_seeding="all", collate_fn=None, use_multi_epochs_loader=False, input_size=(3, 32, 32), input_size_choices=None, batch_size_choices=None, batch_choice_weights=None, batch_choice_seed=42,
         batch_choice_schedule="constant", batch_schedule_epochs=None, batch_schedule_spread=0.65, batch_schedule_random_mix=0.1,
         num_batches=None, batch_size=8, is_training=True, device=torch.device("cpu"),
     )  # fmt: skip
