@@ -706,9 +706,9 @@ class Dataset:
 class Made(Dataset):
     """A dataset made of others. Another process, or a forked child, opens those and makes it again."""
 
-    def __init__(self, make, parts, arguments):
+    def __init__(self, make: str, parts: Sequence[Dataset], arguments: tuple[Any, ...]) -> None:
         self._make, self._parts, self._arguments = make, list(parts), arguments
-        self.paths = list(dict.fromkeys(path for part in parts for path in part.paths))
+        self.paths: list[str | bytes] = list(dict.fromkeys(path for part in parts for path in part.paths))
         self._look()
 
     def _open(self):
@@ -716,7 +716,7 @@ class Made(Dataset):
         self._opened = getattr(_sluice, self._make)(handles, *self._arguments)
         self._process = os.getpid()
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[Made], tuple[Any, ...]]:
         return Made, (self._make, self._parts, self._arguments)
 
 
