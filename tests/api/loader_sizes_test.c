@@ -78,6 +78,8 @@ static sluice_status open_loader(sluice_dataset *dataset, const sluice_column *c
     options.shuffle = SLUICE_SHUFFLE_NONE;
     options.exif = asked->exif;
     options.on_bad_sample = asked->on_bad_sample;
+    /* With O_DIRECT, a shard would be opened again, and found changed since a test wrote it. */
+    options.page_cache = SLUICE_CACHE_BUFFERED;
     options.columns = columns;
     const sluice_status status = sluice_loader_open(loader, dataset, NULL, &options, error);
     sluice_columns_destroy(columns);
