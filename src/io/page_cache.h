@@ -4,10 +4,12 @@
  *
  * Purpose: a read through the page cache costs a copy if the bytes are cached, and much more than
  * one past it if they are not. So readers ask first: cachestat returns the number of cached pages
- * of a range (Linux 6.5); before, preadv2 with RWF_NOWAIT reads a byte only if it is cached. While
- * all answers about an object were yes, only each sixteenth of its requests asks; while all were
- * no, each sixty-fourth. Threads: the fetch thread. Memory: 2 bytes an object. If the kernel or
- * file system cannot answer, nothing counts as cached.
+ * of a range (Linux 6.5); before, preadv2 with RWF_NOWAIT reads a byte only if it is cached. Both
+ * fail on an overlay (containers), where the pages belong to a file of a layer. There, mincore
+ * returns the pages of a mapping, if the process owns the file or may write it. While all answers
+ * about an object are the same, few of its requests ask: each sixteenth if it is cached, else each
+ * sixty-fourth. Threads: the fetch thread. Memory: 2 bytes an object. If the kernel or file system
+ * cannot answer, nothing counts as cached.
  */
 #ifndef SL_PAGE_CACHE_H
 #define SL_PAGE_CACHE_H
@@ -21,6 +23,8 @@ typedef struct sl_page_cache {
     uint8_t *rest; /* number of its requests that will not ask */
     uint32_t objects;
     bool no_cachestat, cannot_tell;
+    bool device_known, on_overlay; /* the last device that was asked about */
+    uint64_t device;
 } sl_page_cache;
 
 /* Errors: NOMEM. */
