@@ -9,8 +9,19 @@ unset CUDA_VISIBLE_DEVICES SLUICE_IDLE_DIR CUDA_INJECTION64_PATH
 
 near() { json "$1 | . > $2 - 0.0001 and . < $2 + 0.0001"; }
 
+# run_sampled ARGUMENT ...: runs sluice until NVML was asked at least twice in the window, for which
+# a busy machine may leave no time.
+run_sampled() {
+    local tries
+    for tries in {1..20}; do
+        run 0 "$@"
+        ! jq -e '.nvml.gpu_percent.samples >= 2' out > /dev/null || return 0
+    done
+    fail "NVML was not asked twice in the window of any of $tries runs"
+}
+
 # Statistics of a program whose steps are known (injected_program.c).
-run 0 idle --interval 20ms --json -- "$program" cuda marks steps=60 sleep=700 print=hello
+run_sampled idle --interval 20ms --json -- "$program" cuda marks steps=60 sleep=700 print=hello
 says err hello
 near '.devices[0].sm_idle' 0.33
 near '.devices[0].compute_idle' 0.40
@@ -136,7 +147,9 @@ says out "6 lines of its marks file are wrong"
     trap '' XFSZ
     ulimit -f 100 # KiB
     run 0 idle --json -- "$program" cuda rows=5000
-    json '.processes[0] | .write_errno == 27 and .records == 2048 and .lost == 2952'
+    # 2048, unless the flush of each second ended a block early.
+    json '.processes[0] | .write_errno == 27 and .records > 0 and .records + .lost == 5000'
+    json '.processes[0].records * 32 < 100 * 1024'
     ulimit -f 4
     run 1 idle -- "$program" cuda rows=5000
     says out "could not be written: File too large"
