@@ -187,6 +187,8 @@ def test_pairs_without_training_are_chance():
 
 
 def run_ranks(processes, *arguments, code=0):
+    if warm.no_torchrun():
+        pytest.skip(warm.no_torchrun())
     # 9:1 is the default, no redirection, in a form that torch 1.13 understands under Python 3.11, too.
     options = ["--standalone", "--monitor_interval=0.1", "--redirects=9:1", "--tee=9:1"]
     launcher = ["-m", "torch.distributed.run", *options, f"--nproc_per_node={processes}"]

@@ -169,6 +169,15 @@ def run(request):
     return code & 255
 
 
+def no_torchrun():
+    """Returns why processes of torchrun cannot reach each other, or None: they connect by the machine's name, as some containers cannot."""
+    try:
+        socket.getaddrinfo(socket.gethostname(), None)
+    except OSError as error:
+        return f"this machine's name, {socket.gethostname()}, has no address: {error}"
+    return None
+
+
 def import_all():
     """Imports those modules that are installed. None of them starts a thread."""
     for name in IMPORTED:

@@ -310,7 +310,7 @@ def main():
                    "GLOO_SOCKET_IFNAME": "lo", "OMPI_ALLOW_RUN_AS_ROOT": "1",
                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # fmt: skip
     no_torch = importlib.util.find_spec("torch") is None and "python3-torch is not installed"
-    missing = {"mpirun": missing_mpirun(), "srun": None}.get(name, no_torch)
+    missing = {"mpirun": missing_mpirun(), "srun": None, "ddp": no_torch or warm.no_torchrun()}.get(name, no_torch)
     if missing:
         print(f"skipped: {missing}")
         return 77
