@@ -123,6 +123,7 @@ sluice_status sl_open_many(uint32_t count,
     const uint32_t most = open_many_choose_threads(o.limit);
     const uint32_t wanted = count < most ? count : most;
     uint32_t started = 0;
+    (void)sl_stop_requested(); /* the other threads may leave this one no number to check at */
     while (started + 1 < wanted && open_many_start(&o, &threads[started])) {
         started++; /* this thread is one, too: if none can be started, it does everything */
     }
