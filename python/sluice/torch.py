@@ -15,7 +15,7 @@ except ModuleNotFoundError as _error:
 
 from _weakref import proxy
 
-from . import _check, batch
+from . import _check, _sluice, batch
 from ._loader_options import HINTS, WORDS
 from ._names import choice
 from .dataset import argument_hints
@@ -176,11 +176,13 @@ class DataLoader(Loader):
 
 def _current(device):
     """Returns the name of torch's current GPU for 'cuda' and 'auto': the library takes the first GPU,
-    in each of several processes.
+    in each of several processes. 'auto' stays where the library cannot use a GPU that torch can use.
     """
-    if str(device) in ("cuda", "auto") and torch.version.cuda is not None and torch.cuda.is_available():
-        return f"cuda:{torch.cuda.current_device()}"
-    return device
+    if str(device) not in ("cuda", "auto") or torch.version.cuda is None or not torch.cuda.is_available():
+        return device
+    if str(device) == "auto" and not _sluice.device_text("cuda")[0]:
+        return device
+    return f"cuda:{torch.cuda.current_device()}"
 
 
 def _take_weights(sampler, arguments):

@@ -26,6 +26,7 @@ PAGE = ROOT / "docs" / "pairs.md"
 VIEW = next(feature for feature in FEATURES if feature.name == "views")
 CUDA = next(feature for feature in FEATURES if feature.name == "device cuda")
 ONLY = os.environ.get("SLUICE_PAIRS_ONLY")
+assert ONLY is None or ONLY in {feature.name for feature in FEATURES}, f"SLUICE_PAIRS_ONLY={ONLY!r} is not a feature's name"
 
 
 @pytest.fixture(scope="module")

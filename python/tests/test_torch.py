@@ -44,10 +44,16 @@ def test_the_current_gpu(data, monkeypatch):
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 70)
-    assert {sluice.torch._current(device) for device in ("cuda", "auto", torch.device("cuda"))} == {"cuda:70"}
+    with monkeypatch.context() as here:
+        here.setattr(sluice.torch._sluice, "device_text", lambda name: (False, "the driver is too old"))
+        assert sluice.torch._current("auto") == "auto" and sluice.torch._current("cuda") == "cuda:70"
+        here.setattr(sluice.torch._sluice, "device_text", lambda name: (name == "cuda", ""))
+        assert {sluice.torch._current(device) for device in ("cuda", "auto", torch.device("cuda"))} == {"cuda:70"}
     assert open_loader(data).stats()["device"] == "host"
-    with pytest.raises(sluice.Error):  # there is no such device, or no driver
-        open_loader(data, device="auto")
+    with pytest.raises(sluice.Error):  # no GPU has that number, or the driver cannot be loaded
+        open_loader(data, device="cuda")
+    if not sluice.torch._sluice.device_text("cuda")[0]:
+        assert open_loader(data, device="auto").stats()["device"] == "host"
 
 
 def test_dtypes_of_torch(data):
