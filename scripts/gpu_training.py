@@ -242,12 +242,18 @@ def main():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.cpus])  # before torch counts them
     try:
         import torch
-        import torchvision  # noqa: F401 before any arm
+        import torchvision
     except ImportError as error:
         skip(str(error))
+    for model in given.model:
+        if not hasattr(torchvision.models, model):
+            sys.exit(f"--model {model}: torchvision {torchvision.__version__} has no such model; it has resnet18 and resnet50")
     if given.device == "cuda" and not torch.cuda.is_available():
         skip("torch sees no CUDA device")
-    import sluice
+    try:
+        import sluice
+    except ModuleNotFoundError as error:
+        sys.exit(f"{error}: install the wheel, or name the folder python of a build in PYTHONPATH")
 
     failed = False
     with sluice.marks() as marks:
